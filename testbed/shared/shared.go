@@ -12,12 +12,12 @@ import (
 // Dir returns the folder ../shared beside the project. Where it is missing the
 // test is skipped, except under CI (environment variable CI=true), where it fails:
 // a green run there must have read the captures.
-func Dir(t testing.TB) string {
-	t.Helper()
+func Dir(tb testing.TB) string {
+	tb.Helper()
 
 	_, file, _, ok := runtime.Caller(0)
 	if !ok {
-		t.Fatal("the folder of this source file is not known to the runtime")
+		tb.Fatal("the folder of this source file is not known to the runtime")
 	}
 
 	dir := filepath.Join(filepath.Dir(file), "..", "..", "..", "shared")
@@ -26,17 +26,17 @@ func Dir(t testing.TB) string {
 	}
 
 	if os.Getenv("CI") == "true" {
-		t.Fatalf("%s/traces/manifest.tsv is missing: the captures must lie beside the project", dir)
+		tb.Fatalf("%s/traces/manifest.tsv is missing: the captures must lie beside the project", dir)
 	}
 
-	t.Skipf("%s/traces/manifest.tsv is missing: tests on captures are skipped", dir)
+	tb.Skipf("%s/traces/manifest.tsv is missing: tests on captures are skipped", dir)
 
 	return ""
 }
 
 // Traces returns the folder of the captures, traces/ in Dir.
-func Traces(t testing.TB) string {
-	t.Helper()
+func Traces(tb testing.TB) string {
+	tb.Helper()
 
-	return filepath.Join(Dir(t), "traces")
+	return filepath.Join(Dir(tb), "traces")
 }

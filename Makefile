@@ -1,0 +1,75 @@
+# skyring: every task of this repository. `make help` lists them.
+
+GO              ?= go
+GOLANGCI_LINT   := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
+GOVULNCHECK     := $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0
+VERSION         ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
+DEMO_SEED       ?= 7
+FUZZTIME        ?= 20s
+PACKAGES        := redis-server tshark
+
+.DEFAULT_GOAL := help
+
+.PHONY: help
+help: ## list these tasks
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+.PHONY: build
+build: ## build bin/skyring
+	$(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/skyring ./cmd/skyring
+
+.PHONY: deps
+deps: ## install what the tests need and this machine lacks (Debian packages, as root)
+	@missing=""; \
+	for p in $(PACKAGES); do command -v $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
+	if [ -z "$$missing" ]; then exit 0; fi; \
+	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then \
+		echo "the tests need$$missing: install them (on Debian: apt-get install$$missing) or run make test as root" >&2; exit 1; \
+	fi; \
+	echo "installing$$missing with apt-get, which the tests need"; \
+	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing
+
+.PHONY: test
+test: deps ## pass all tests (installs redis-server and tshark with apt-get when missing)
+	$(GO) vet ./...
+	$(GO) test -shuffle=on -timeout 20m ./...
+
+.PHONY: race
+race: deps ## the tests under the race detector
+	$(GO) test -race -shuffle=on -timeout 40m ./...
+
+.PHONY: fuzz
+fuzz: ## every fuzz target for FUZZTIME (20s) each
+	@set -e; for pkg in $$($(GO) list ./...); do \
+		for target in $$($(GO) test -list '^Fuzz' $$pkg | grep '^Fuzz' || true); do \
+			echo "fuzz $$pkg $$target for $(FUZZTIME)"; \
+			$(GO) test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$pkg; \
+		done; \
+	done
+
+.PHONY: bench
+bench: ## every benchmark once; read the ratios
+	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: lint
+lint: ## golangci-lint, pinned
+	$(GOLANGCI_LINT) run ./...
+
+.PHONY: vuln
+vuln: ## govulncheck, pinned (asks the Go vulnerability database)
+	$(GOVULNCHECK) ./...
+
+.PHONY: tidy
+tidy: ## go.mod, go.sum and formatting
+	$(GO) mod tidy
+	$(GOLANGCI_LINT) fmt ./...
+
+.PHONY: demo
+demo: build ## start everything on this machine, replay a seeded capture through it, print the verdict
+	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	bin/skyring trace generate --seed $(DEMO_SEED) --output "$$dir/demo.pcapng" && \
+	bin/skyring replay "$$dir/demo.pcapng"
+
+.PHONY: check
+check: lint race vuln ## what a change must pass
+	git diff --exit-code go.mod go.sum
