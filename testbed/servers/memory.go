@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"sync"
 	"time"
 
 	"github.com/alicebob/miniredis/v2"
@@ -28,13 +29,17 @@ type MemoryConfig struct {
 type Memory struct {
 	// static after StartMemory
 	server *miniredis.Miniredis
-	cancel context.CancelFunc
+	stop   func()        // closes the channel that ends the clock goroutine, once
 	ended  chan struct{} // closed when the clock goroutine has ended
 }
 
 // StartMemory starts the stand-in on loopback. It takes scripts and expiry times
 // as Redis does, but one command at a time, and keeps nothing when it stops.
-func StartMemory(cfg MemoryConfig) (*Memory, error) {
+func StartMemory(ctx context.Context, cfg MemoryConfig) (*Memory, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, fmt.Errorf("start the in-memory store: %w", err)
+	}
+
 	srv := miniredis.NewMiniRedis()
 
 	addr := net.JoinHostPort("127.0.0.1", strconv.Itoa(cfg.Port))
@@ -42,10 +47,14 @@ func StartMemory(cfg MemoryConfig) (*Memory, error) {
 		return nil, fmt.Errorf("start the in-memory store on %s: %w", addr, err)
 	}
 
-	ctx, cancel := context.WithCancel(context.Background())
-	m := &Memory{server: srv, cancel: cancel, ended: make(chan struct{})}
+	stopped := make(chan struct{})
+	m := &Memory{
+		server: srv,
+		stop:   sync.OnceFunc(func() { close(stopped) }),
+		ended:  make(chan struct{}),
+	}
 
-	go m.clock(ctx)
+	go m.clock(stopped)
 
 	return m, nil
 }
@@ -56,13 +65,13 @@ func (m *Memory) URL() string { return "redis://" + m.server.Addr() }
 // Stop disconnects the clients, forgets everything and returns when the server has
 // ended. A second call does nothing.
 func (m *Memory) Stop() {
-	m.cancel()
+	m.stop()
 	<-m.ended
 }
 
 // clock makes keys expire by the time that passes, and closes the server in the
 // end.
-func (m *Memory) clock(ctx context.Context) {
+func (m *Memory) clock(stopped <-chan struct{}) {
 	defer close(m.ended)
 	defer m.server.Close()
 
@@ -73,7 +82,7 @@ func (m *Memory) clock(ctx context.Context) {
 
 	for {
 		select {
-		case <-ctx.Done():
+		case <-stopped:
 			return
 		case <-ticker.C:
 			now := time.Now()

@@ -36,7 +36,7 @@ func StartStore(ctx context.Context, cfg RedisConfig) (*Store, error) {
 		return nil, err
 	}
 
-	memory, err := StartMemory(MemoryConfig{})
+	memory, err := StartMemory(ctx, MemoryConfig{})
 	if err != nil {
 		return nil, err
 	}

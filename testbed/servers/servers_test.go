@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
-	"skyring/testbed/servers"
+	"skyring/testbed/servers" //nolint:depguard // the package under test
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -95,7 +95,7 @@ func TestNATSStartCancelled(t *testing.T) {
 }
 
 func TestMemoryKeysExpire(t *testing.T) {
-	m, err := servers.StartMemory(servers.MemoryConfig{})
+	m, err := servers.StartMemory(t.Context(), servers.MemoryConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,14 +114,14 @@ func TestMemoryKeysExpire(t *testing.T) {
 }
 
 func TestMemoryPortInUse(t *testing.T) {
-	m, err := servers.StartMemory(servers.MemoryConfig{})
+	m, err := servers.StartMemory(t.Context(), servers.MemoryConfig{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer m.Stop()
 
 	port := portOf(t, strings.TrimPrefix(m.URL(), "redis://"))
-	if other, err := servers.StartMemory(servers.MemoryConfig{Port: port}); err == nil {
+	if other, err := servers.StartMemory(t.Context(), servers.MemoryConfig{Port: port}); err == nil {
 		other.Stop()
 		t.Fatal("two stand-ins listen on one port")
 	}
