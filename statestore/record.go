@@ -1,0 +1,112 @@
+package statestore
+
+import (
+	"slices"
+)
+
+// RingSize is how many of a source's last transactions a record keeps with their replies. A dispatcher has at most as many messages of a session
+// unanswered, so that each of them still finds its reply.
+const RingSize = 8
+
+// Record is all that is kept of a session. A record read or written is shared between its holders and must not be changed: take a Clone.
+type Record struct {
+	Version uint64 // counts commits from 1; set by Commit
+	Tag     uint32 // random, new with each commit; set by Commit
+	Handler uint32 // the payload protocol whose handler owns Body; 0 the default handler
+	Sources []Source
+	Body    []byte // the handler's own
+}
+
+// Stamp tells one state of a record from every other one. The version alone does not: after Redis lost its last writes, the same version is
+// given again to other content.
+type Stamp struct {
+	Version uint64 // 0: there is no record
+	Tag     uint32
+}
+
+// Stamp of the record; the zero stamp for no record.
+func (r *Record) Stamp() Stamp {
+	if r == nil {
+		return Stamp{}
+	}
+	return Stamp{Version: r.Version, Tag: r.Tag}
+}
+
+// Source is what a record knows of one association that sent messages of the session.
+type Source struct {
+	Epoch   uint64 // names the association, everywhere and for ever
+	Mark    uint64 // the highest sequence that took effect; all at or under it are done
+	Touched int64  // when Mark last rose; us, Redis time
+	Ring    []Transaction
+}
+
+// Transaction is one message that took effect, with what was answered.
+type Transaction struct {
+	Sequence uint64
+	Effect   Effect
+	HasReply bool
+	Reply    Reply // meaningful when HasReply
+}
+
+// Effect says how a transaction ended.
+type Effect uint8
+
+// Effects of a transaction.
+const (
+	Applied     Effect = 1 // the handler accepted it
+	Quarantined Effect = 2 // the handler failed on it again and again; skipped
+)
+
+// Reply is a message for the association that the transaction came from.
+type Reply struct {
+	Stream    uint16
+	PPID      uint32
+	Unordered bool
+	Payload   []byte
+}
+
+// Clone returns a record that may be changed without changing r: sources and rings are copied, payloads and body are shared. A nil record
+// gives an empty one.
+func (r *Record) Clone() *Record {
+	if r == nil {
+		return &Record{}
+	}
+	c := *r
+	c.Sources = slices.Clone(r.Sources)
+	for i := range c.Sources {
+		c.Sources[i].Ring = slices.Clone(c.Sources[i].Ring)
+	}
+	return &c
+}
+
+// Source returns what the record knows of an association, nil when it never sent anything or was forgotten. It points into the record.
+func (r *Record) Source(epoch uint64) *Source {
+	if r == nil {
+		return nil
+	}
+	for i := range r.Sources {
+		if r.Sources[i].Epoch == epoch {
+			return &r.Sources[i]
+		}
+	}
+	return nil
+}
+
+// Find returns the transaction with a sequence when it is still in the ring.
+func (s *Source) Find(sequence uint64) (Transaction, bool) {
+	for i := len(s.Ring) - 1; i >= 0; i-- {
+		if s.Ring[i].Sequence == sequence {
+			return s.Ring[i], true
+		}
+	}
+	return Transaction{}, false
+}
+
+// Push raises the mark to a transaction's sequence and keeps it in the ring, from which the oldest falls out. The sequence must be over the mark.
+func (s *Source) Push(t Transaction, now int64) {
+	if len(s.Ring) >= RingSize {
+		s.Ring = slices.Delete(s.Ring, 0, len(s.Ring)-RingSize+1)
+	}
+	s.Ring = append(s.Ring, t)
+	s.Mark, s.Touched = t.Sequence, now
+}
