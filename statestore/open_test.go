@@ -100,6 +100,7 @@ func TestOpenWaitsForTheServer(t *testing.T) {
 func TestPartitionsAreFixedByTheFirstUser(t *testing.T) {
 	t.Parallel()
 	backends(t, func(t *testing.T, url string) {
+		t.Helper()
 		open(t, url)
 		cfg := statestore.DefaultConfig()
 		cfg.URL, cfg.Partitions = url, 64

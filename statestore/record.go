@@ -94,9 +94,9 @@ func (r *Record) Source(epoch uint64) *Source {
 
 // Find returns the transaction with a sequence when it is still in the ring.
 func (s *Source) Find(sequence uint64) (Transaction, bool) {
-	for i := len(s.Ring) - 1; i >= 0; i-- {
-		if s.Ring[i].Sequence == sequence {
-			return s.Ring[i], true
+	for _, t := range slices.Backward(s.Ring) {
+		if t.Sequence == sequence {
+			return t, true
 		}
 	}
 	return Transaction{}, false

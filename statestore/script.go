@@ -13,12 +13,12 @@ import (
 // commitSource is the commit script.
 //
 //go:embed commit.lua
-var commitSource string //nolint:gochecknoglobals // go:embed needs a variable; never written
+var commitSource string
 
 // epochSource is the epoch script.
 //
 //go:embed epoch.lua
-var epochSource string //nolint:gochecknoglobals // go:embed needs a variable; never written
+var epochSource string
 
 // script is run by its hash, which the server knows after it saw the text once, until it restarts or is told to forget.
 type script struct {
