@@ -9,19 +9,19 @@ import (
 type Status uint8
 
 const (
-	// Committed: this attempt wrote the message's effect.
+	// Committed means that this attempt wrote the message's effect.
 	Committed Status = 1 + iota
-	// Replayed: an earlier attempt wrote it; the stored reply comes again.
+	// Replayed means that an earlier attempt wrote it; the stored reply comes again.
 	Replayed
-	// Stale: at or under the mark and out of the reply ring: the effect is in, its reply is gone.
+	// Stale means at or under the mark and out of the reply ring: the effect is in, its reply is gone.
 	Stale
-	// Gap: the predecessor named by After is not in; the key's unanswered are wanted again in order.
+	// Gap means that the predecessor named by After is not in; the key's unanswered are wanted again in order.
 	Gap
-	// Expired: Redis time is past the envelope's expiry; nothing was written.
+	// Expired means that Redis time is past the envelope's expiry; nothing was written.
 	Expired
-	// Unavailable: the processor cannot reach Redis, or cannot tell the outcome; to be sent again later.
+	// Unavailable means that the processor cannot reach Redis, or cannot tell the outcome; to be sent again later.
 	Unavailable
-	// Quarantined: the handler failed on it again and again; it was set aside and counts as done.
+	// Quarantined means that the handler failed on it again and again; it was set aside and counts as done.
 	Quarantined
 )
 

@@ -24,8 +24,8 @@ func answers() []bus.Answer {
 	}
 }
 
-func envelopeFrame(t testing.TB, items []bus.Envelope) []byte {
-	t.Helper()
+func envelopeFrame(tb testing.TB, items []bus.Envelope) []byte {
+	tb.Helper()
 
 	var w bus.EnvelopeWriter
 
@@ -33,15 +33,15 @@ func envelopeFrame(t testing.TB, items []bus.Envelope) []byte {
 
 	for i := range items {
 		if err := w.Append(&items[i]); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 
 	return w.Bytes()
 }
 
-func answerFrame(t testing.TB, items []bus.Answer) []byte {
-	t.Helper()
+func answerFrame(tb testing.TB, items []bus.Answer) []byte {
+	tb.Helper()
 
 	var w bus.AnswerWriter
 
@@ -49,7 +49,7 @@ func answerFrame(t testing.TB, items []bus.Answer) []byte {
 
 	for i := range items {
 		if err := w.Append(&items[i]); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 

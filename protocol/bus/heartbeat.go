@@ -9,13 +9,13 @@ import (
 type NodeState uint8
 
 const (
-	// Starting: not ready yet, takes no new keys.
+	// Starting nodes are not ready yet and take no new keys.
 	Starting NodeState = 1 + iota
-	// Ready: takes new keys.
+	// Ready nodes take new keys.
 	Ready
-	// Draining: takes no new keys, finishes and answers what it has.
+	// Draining nodes take no new keys, finish and answer what they have.
 	Draining
-	// Leaving: answered all it had and is about to go.
+	// Leaving nodes answered all they had and are about to go.
 	Leaving
 )
 
