@@ -1,0 +1,142 @@
+package routing
+
+import (
+	"time"
+
+	"skyring/protocol/bus"
+)
+
+// Finished is a message that is done, with what its station is to be told.
+type Finished struct {
+	Message // without Key
+
+	Status   bus.Status // Committed, Replayed, Stale or Quarantined
+	HasReply bool
+	Reply    bus.Reply // its payload is the answer's
+}
+
+// Heard says that a node's incarnation answered something: it is not stalled. The
+// caller says so before it brings the answers.
+func (c *Core) Heard(now time.Duration, incarnation uint64) {
+	c.at(now)
+
+	n := c.byIncarnation[incarnation]
+	if n == nil || n.incarnation != incarnation {
+		return
+	}
+
+	c.event++
+	n.heard = c.event
+	c.revive(n)
+	c.unpark()
+}
+
+// Answer takes one answer of a node's incarnation. It returns the message that is done by it, if one is.
+//
+// An answer to an older attempt counts when it says that the effect is in: a commit
+// is a fact, whoever made it. Anything else of an older attempt is dropped.
+func (c *Core) Answer(now time.Duration, incarnation uint64, a *bus.Answer) (Finished, bool) {
+	c.at(now)
+
+	e := c.entries.find(a.Entry)
+
+	switch {
+	case e == nil:
+		c.counts.Dropped[DropDone]++
+	case a.Attempt > e.attempt || a.Attempt == 0:
+		c.counts.Dropped[DropUnsent]++
+	case a.Status == bus.Committed || a.Status == bus.Replayed || a.Status == bus.Stale:
+		return c.finish(e, incarnation, a), true
+	case a.Attempt != e.attempt || e.place != written:
+		c.counts.Dropped[DropAttempt]++
+	case a.Status == bus.Quarantined:
+		return c.finish(e, incarnation, a), true
+	default:
+		c.refused(e, a.Status)
+	}
+
+	return Finished{}, false
+}
+
+// finish takes a message out that is done and lets what waited for it go on.
+func (c *Core) finish(e *entry, incarnation uint64, a *bus.Answer) Finished {
+	c.counts.Answers[a.Status]++
+
+	f := Finished{Message: e.message, Status: a.Status, HasReply: a.HasReply, Reply: a.Reply}
+	s := e.session
+
+	switch {
+	case e.node != nil:
+		c.recall(e)
+	case s.next == e:
+		s.next = e.inSession.after()
+	}
+
+	if from := c.byIncarnation[incarnation]; from != nil {
+		from.answered++
+	}
+
+	e.inSession.remove()
+	c.entries.put(e)
+
+	s.tries, s.again = 0, 0
+
+	if s.entries.len() == 0 {
+		c.release(s)
+	} else {
+		c.advance(s)
+	}
+
+	c.unpark()
+
+	return f
+}
+
+// refused handles an answer that says that the message must go again: with it go all
+// of its key that are unanswered, in order.
+func (c *Core) refused(e *entry, status bus.Status) {
+	c.counts.Answers[status]++
+
+	s := e.session
+
+	cause := ByUnavailable
+
+	switch status {
+	case bus.Gap:
+		cause = ByGap
+	case bus.Expired:
+		cause = ByExpired
+	default:
+	}
+
+	c.resent(cause, s)
+	c.recallAll(s)
+
+	n := s.again
+	s.again++
+
+	// The first gap or expiry after progress is a mishap of the way: no need to wait.
+	// Unavailable is Redis' state, which a moment may change.
+	if cause != ByUnavailable {
+		if n == 0 && c.budget.take(c.clock, s.entries.len()) {
+			c.launch(s, nil)
+			c.unpark()
+
+			return
+		}
+	}
+
+	c.wait(s, doubled(c.cfg.RetryDelay, c.cfg.Deadline, n, c.random.Float64()))
+	c.unpark()
+}
+
+// wait lets a session that is unbound go on later.
+func (c *Core) wait(s *session, d time.Duration) {
+	s.waiting = true
+	c.timers.arm(&s.wait, c.clock+d)
+}
+
+// resent counts the messages of a session that are in flight and go again.
+func (c *Core) resent(cause Cause, s *session) {
+	c.counts.Resent[cause] += uint64(s.flying) //nolint:gosec // positive
+}

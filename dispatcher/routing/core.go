@@ -1,0 +1,280 @@
+package routing
+
+import (
+	"math/rand/v2"
+	"time"
+
+	"skyring/protocol/bus"
+	"skyring/ring"
+)
+
+// maxGap is how much time at most passes for a Core between two calls. More means
+// that the process did not run: no deadline and no heartbeat was missed then.
+const maxGap = 250 * time.Millisecond
+
+// Core routes messages to nodes and keeps each until it is answered. It decides and
+// nothing else: its caller brings time, answers and heartbeats, takes envelopes
+// from outboxes to the bus, and holds a lock around each call.
+//
+// Times are durations since one moment that its caller chooses; they never go back.
+type Core struct {
+	// static after New
+	cfg Config
+
+	random *rand.Rand
+	now    time.Duration // of the last call
+	clock  time.Duration // how long this process ran with NATS connected
+	redis  time.Duration // Redis time minus the caller's
+	events []Event
+	event  uint64 // counts writes and answers: what came before what
+
+	connected bool
+
+	ring          *ring.Ring
+	byRing        []*node // node of each of the ring's indexes
+	ringStale     bool    // members differ from the ring's
+	nodes         []*node
+	byID          map[string]*node
+	byIncarnation map[uint64]*node // the present and the previous one of each
+
+	sessions map[string]*session
+	idle     []*session
+	parked   list[session]
+	entries  pool
+	timers   wheel
+	key      []byte // scratch of write
+	budget   budget
+
+	ready  []*node // whose outbox got its first message since Ready
+	counts Counts
+}
+
+// New makes a core without nodes that counts as connected. seed is for jitter.
+func New(cfg Config, seed uint64) *Core {
+	limit := max(cfg.RetryRate, float64(cfg.Window))
+
+	return &Core{
+		cfg:           cfg,
+		random:        rand.New(rand.NewPCG(seed, seed^0x9E3779B97F4A7C15)), //nolint:gosec // jitter
+		connected:     true,
+		byID:          make(map[string]*node),
+		byIncarnation: make(map[uint64]*node),
+		sessions:      make(map[string]*session),
+		timers:        wheel{left: -1},
+		budget:        budget{share: cfg.RetryShare, rate: cfg.RetryRate, limit: limit, tokens: limit},
+	}
+}
+
+// at takes note of the time. While NATS is away or the process does not run, the
+// clock of deadlines and heartbeats stands.
+func (c *Core) at(now time.Duration) {
+	if c.connected {
+		c.clock += min(now-c.now, maxGap)
+	}
+
+	c.now = now
+}
+
+// Submit takes a message. Those of one association must come in order of Sequence.
+func (c *Core) Submit(now time.Duration, m *Message) {
+	c.at(now)
+	c.counts.Submitted++
+
+	s := c.session(m)
+	fresh := s.entries.len() == 0
+
+	e := c.entries.take()
+	e.session = s
+	e.message = *m
+	e.message.Key = nil
+	e.position = s.positions
+	s.positions++
+	s.entries.pushBack(&e.inSession)
+
+	if s.next == nil {
+		s.next = e
+	}
+
+	if fresh {
+		c.launch(s, nil)
+	} else {
+		c.advance(s)
+	}
+}
+
+// Tick fires what is due. It is called every few milliseconds.
+func (c *Core) Tick(now time.Duration) {
+	c.at(now)
+
+	if !c.connected {
+		return
+	}
+
+	for t := c.timers.due(c.clock); t != nil; t = c.timers.due(c.clock) {
+		switch {
+		case t.session != nil:
+			t.session.waiting = false
+			c.launch(t.session, nil)
+		default:
+			c.overdue(t.entry)
+		}
+	}
+
+	c.watch()
+	c.unpark()
+}
+
+// SetClock says what Redis time minus the caller's is.
+func (c *Core) SetClock(offset time.Duration) { c.redis = offset }
+
+// Disconnected says that NATS is away. Nothing is written and no time passes until
+// Reconnected.
+func (c *Core) Disconnected(now time.Duration) {
+	c.at(now)
+	c.connected = false
+}
+
+// Reconnected says that NATS is back: whatever is in flight may be lost and goes
+// again, a key's messages in order.
+func (c *Core) Reconnected(now time.Duration) {
+	c.at(now)
+	c.connected = true
+
+	var bound []*session
+
+	for _, n := range c.nodes {
+		for s := n.sessions.front(); s != nil; s = s.atNode.after() {
+			bound = append(bound, s)
+		}
+	}
+
+	for _, s := range bound {
+		c.resent(ByReconnect, s)
+		c.recallAll(s)
+	}
+
+	for _, s := range bound {
+		c.launch(s, nil)
+	}
+
+	c.unpark()
+}
+
+// Unanswered is the number of messages taken and not done.
+func (c *Core) Unanswered() int { return c.entries.len() }
+
+// Starved tells that messages wait and no node may be picked.
+func (c *Core) Starved() bool {
+	if c.parked.len() == 0 {
+		return false
+	}
+
+	for _, n := range c.nodes {
+		if n.eligible() {
+			return false
+		}
+	}
+
+	return true
+}
+
+// Node is a handle of a node, valid for the life of the core.
+type Node struct{ n *node }
+
+// ID is the node's id.
+func (n Node) ID() string { return n.n.id }
+
+// Ready returns the nodes in whose empty outbox something was put since the last
+// call; the slice is valid until the next one.
+func (c *Core) Ready(dst []Node) []Node {
+	for _, n := range c.ready {
+		dst = append(dst, Node{n})
+	}
+
+	c.ready = c.ready[:0]
+
+	return dst
+}
+
+// Nodes returns all nodes from the given number on, in order of their first heartbeat.
+func (c *Core) Nodes(from int) []Node {
+	var all []Node
+	for _, n := range c.nodes[from:] {
+		all = append(all, Node{n})
+	}
+
+	return all
+}
+
+// Live returns the ids of the nodes that answer queries.
+func (c *Core) Live() []string {
+	var ids []string
+
+	for _, n := range c.nodes {
+		if n.alive && !n.suspect {
+			ids = append(ids, n.id)
+		}
+	}
+
+	return ids
+}
+
+// Frame bounds one envelope frame. A message over Bytes goes alone.
+type Frame struct{ Messages, Bytes int }
+
+// Fill writes what waits in a node's outbox to a frame, as far as it fits. It is
+// then that a message's attempt, predecessor, expiry and deadline are set. It
+// returns the number of envelopes.
+func (c *Core) Fill(now time.Duration, n Node, w *bus.EnvelopeWriter, f Frame) int {
+	c.at(now)
+
+	if !c.connected {
+		return 0
+	}
+
+	for e := n.n.outbox.front(); e != nil && w.Count() < f.Messages; e = n.n.outbox.front() {
+		if w.Count() > 0 && w.Len()+bus.EnvelopeOverhead+len(e.session.key)+len(e.message.Payload) > f.Bytes {
+			break
+		}
+
+		c.write(e, w)
+	}
+
+	return w.Count()
+}
+
+func (c *Core) write(e *entry, w *bus.EnvelopeWriter) {
+	e.inOutbox.remove()
+	e.place = written
+	e.attempt++
+	c.event++
+	e.event = c.event
+	c.counts.Written++
+
+	if e.attempt == 1 {
+		c.budget.sent()
+	}
+
+	c.timers.arm(&e.deadline, c.clock+doubled(c.cfg.Deadline, c.cfg.DeadlineMax, e.session.tries, c.random.Float64()))
+
+	m := &e.message
+	c.key = append(c.key[:0], e.session.key...)
+
+	err := w.Append(&bus.Envelope{
+		Entry:     e.id(),
+		Attempt:   e.attempt,
+		Epoch:     m.Epoch,
+		Sequence:  m.Sequence,
+		After:     e.after(),
+		Ordinal:   m.Ordinal,
+		Expiry:    (c.now + c.redis + c.cfg.Expiry).Microseconds(),
+		Stream:    m.Stream,
+		Unordered: m.Unordered,
+		PPID:      m.PPID,
+		Key:       c.key,
+		Payload:   m.Payload,
+	})
+	if err != nil {
+		panic("routing: " + err.Error()) // Submit's caller bounds keys and payloads, Fill's the count
+	}
+}

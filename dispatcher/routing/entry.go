@@ -1,0 +1,128 @@
+package routing
+
+import "time"
+
+// Message is what a station sent, with all that its processor needs to know.
+type Message struct {
+	Epoch     uint64 // its association
+	Sequence  uint64 // 1, 2, 3, ... over the association
+	Ordinal   uint64 // 1, 2, 3, ... over the association's (stream, unordered) pair
+	Stream    uint16
+	Unordered bool
+	PPID      uint32
+	Key       []byte // session key; Submit copies it
+	Hash      uint64 // of the key, what the ring goes by
+	Payload   []byte // Submit keeps it until the message is done
+}
+
+// where an entry is.
+type place uint8
+
+const (
+	pending  place = iota // waits in its session
+	assigned              // in the outbox of a node, counted as in flight there
+	written               // went to that node
+)
+
+// entry is one message that is not answered yet. Entries are pooled: the generation
+// tells the uses of one apart.
+type entry struct {
+	// static after it is made
+	index uint32
+
+	generation uint32
+	message    Message // Key is the session's
+	session    *session
+	position   uint64 // 0, 1, 2, ... in the session
+
+	place    place
+	node     *node  // while assigned or written
+	attempt  uint32 // of the last writing, 0: never written
+	event    uint64 // when it was last written
+	deadline timer  // while written
+
+	inSession hook[entry]
+	inOutbox  hook[entry] // while assigned
+}
+
+func (e *entry) id() uint64 { return uint64(e.generation)<<32 | uint64(e.index) }
+
+func (e *entry) size() int { return len(e.message.Payload) + len(e.message.Key) }
+
+// after is the sequence of the last unanswered message before this one in its
+// session that came over the same association, 0: none.
+func (e *entry) after() uint64 {
+	for p := e.inSession.before(); p != nil; p = p.inSession.before() {
+		if p.message.Epoch == e.message.Epoch {
+			return p.message.Sequence
+		}
+	}
+
+	return 0
+}
+
+// pool keeps entries for reuse and finds them by id.
+type pool struct {
+	all  []*entry
+	free []*entry
+}
+
+func (p *pool) take() *entry {
+	if n := len(p.free); n > 0 {
+		e := p.free[n-1]
+		p.free = p.free[:n-1]
+
+		return e
+	}
+
+	e := &entry{index: uint32(len(p.all)), generation: 1} //nolint:gosec // far fewer entries fit in memory
+	e.inSession.item = e
+	e.inOutbox.item = e
+	e.deadline.entry = e
+	e.deadline.place.item = &e.deadline
+	p.all = append(p.all, e)
+
+	return e
+}
+
+// put takes an entry back that is in no list; its id is not valid any more.
+func (p *pool) put(e *entry) {
+	e.generation++
+	e.message = Message{}
+	e.session, e.node = nil, nil
+	e.position, e.attempt, e.event, e.place = 0, 0, 0, pending
+	p.free = append(p.free, e)
+}
+
+// find returns the entry with an id, nil when that one is done.
+func (p *pool) find(id uint64) *entry {
+	index := id & (1<<32 - 1)
+	if index >= uint64(len(p.all)) {
+		return nil
+	}
+
+	e := p.all[index]
+	if uint64(e.generation) != id>>32 || e.session == nil {
+		return nil
+	}
+
+	return e
+}
+
+// len is the number of entries in use.
+func (p *pool) len() int { return len(p.all) - len(p.free) }
+
+// doubled is base doubled n times, at most limit, with a jitter of a fifth up or down
+// where n > 0: random is in [0, 1).
+func doubled(base, limit time.Duration, n int, random float64) time.Duration {
+	if n == 0 {
+		return base
+	}
+
+	d := limit
+	if n < 32 && base<<n > 0 {
+		d = min(base<<n, limit)
+	}
+
+	return time.Duration(float64(d) * (0.8 + 0.4*random))
+}

@@ -1,0 +1,388 @@
+package routing_test
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/zeebo/xxh3"
+	"pgregory.net/rapid"
+
+	"skyring/dispatcher/routing"
+	"skyring/protocol/bus"
+	"skyring/ring"
+)
+
+// The model: processors that share a store with marks and reply rings (rule R1), a
+// bus that loses, repeats and reorders, nodes that die, come back, stop and wake.
+// Whatever happens, each message takes effect once and is done once, and the
+// messages of a key and association take effect in order.
+
+const replyRing = 8
+
+type message struct{ epoch, sequence uint64 }
+
+// source is what a record keeps of one association.
+type source struct {
+	mark uint64
+	ring []uint64 // the last committed
+}
+
+type processor struct {
+	id          string
+	incarnation uint64
+	beats       uint64
+	alive       bool
+	state       bus.NodeState
+	inbox       [][]bus.Envelope
+}
+
+type answer struct {
+	incarnation uint64
+	bus.Answer
+}
+
+type world struct {
+	t         *rapid.T
+	core      *routing.Core
+	now       time.Duration
+	connected bool
+	nodes     []*processor
+	answers   []answer
+	last      uint64 // incarnation given out
+
+	sequences map[uint64]uint64
+	ordered   map[string][]message // as submitted, by key and epoch
+	committed map[string][]message // as committed
+	sources   map[string]*source
+	done      map[message]int
+}
+
+func testConfig() routing.Config {
+	return routing.Config{
+		Window:          replyRing,
+		InFlightLimit:   6,
+		HardCap:         10,
+		MaxBytesPerNode: 2000,
+		Deadline:        400 * time.Millisecond,
+		DeadlineMax:     5 * time.Second,
+		RetryDelay:      25 * time.Millisecond,
+		RetryShare:      0.2,
+		RetryRate:       50,
+		Expiry:          3 * time.Second,
+		Heartbeat:       time.Second,
+		MaxNodes:        16,
+	}
+}
+
+func newWorld(t *rapid.T) *world {
+	w := &world{
+		t:         t,
+		core:      routing.New(testConfig(), 1),
+		connected: true,
+		sequences: map[uint64]uint64{},
+		ordered:   map[string][]message{},
+		committed: map[string][]message{},
+		sources:   map[string]*source{},
+		done:      map[message]int{},
+	}
+
+	for i := range rapid.IntRange(1, 4).Draw(t, "nodes") {
+		w.nodes = append(w.nodes, &processor{id: fmt.Sprintf("n%d", i)})
+	}
+
+	return w
+}
+
+func (w *world) node() *processor { return rapid.SampledFrom(w.nodes).Draw(w.t, "node") }
+
+func (w *world) submit(t *rapid.T) {
+	for range rapid.IntRange(1, 12).Draw(t, "messages") {
+		epoch := rapid.Uint64Range(1, 2).Draw(t, "epoch")
+		key := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "key")
+		w.sequences[epoch]++
+		m := message{epoch, w.sequences[epoch]}
+		of := fmt.Sprintf("%s/%d", key, epoch)
+		w.ordered[of] = append(w.ordered[of], m)
+		w.core.Submit(w.now, &routing.Message{
+			Epoch: m.epoch, Sequence: m.sequence, Key: []byte(key), Hash: xxh3.HashString(key),
+			Payload: make([]byte, rapid.IntRange(0, 300).Draw(t, "size")),
+		})
+	}
+}
+
+// carry takes a frame from a node's outbox to its inbox.
+func (w *world) carry(p *processor, lose bool) {
+	for _, n := range w.core.Nodes(0) {
+		if n.ID() != p.id {
+			continue
+		}
+
+		var (
+			writer bus.EnvelopeWriter
+			items  []bus.Envelope
+			e      bus.Envelope
+		)
+
+		writer.Reset(nil, 1)
+
+		if w.core.Fill(w.now, n, &writer, routing.Frame{Messages: 4, Bytes: 600}) == 0 {
+			return
+		}
+
+		r, err := bus.DecodeEnvelopes(writer.Bytes())
+		if err != nil {
+			w.t.Fatal(err)
+		}
+
+		for r.Next(&e) {
+			items = append(items, e)
+		}
+
+		switch {
+		case lose:
+		case !p.alive:
+			w.core.NoResponders(w.now, p.id)
+		default:
+			p.inbox = append(p.inbox, items)
+		}
+	}
+}
+
+// apply is a processor with a shared store.
+func (w *world) apply(e *bus.Envelope) bus.Answer {
+	a := bus.Answer{Entry: e.Entry, Attempt: e.Attempt}
+	of := fmt.Sprintf("%s/%d", e.Key, e.Epoch)
+
+	s := w.sources[of]
+	if s == nil {
+		s = &source{}
+		w.sources[of] = s
+	}
+
+	switch {
+	case e.Sequence <= s.mark && slices.Contains(s.ring, e.Sequence):
+		a.Status = bus.Replayed
+	case e.Sequence <= s.mark:
+		a.Status = bus.Stale
+	case e.After > s.mark:
+		a.Status = bus.Gap
+	case time.Duration(e.Expiry)*time.Microsecond < w.now:
+		a.Status = bus.Expired
+	default:
+		a.Status = bus.Committed
+		s.mark = e.Sequence
+
+		if s.ring = append(s.ring, e.Sequence); len(s.ring) > replyRing {
+			s.ring = s.ring[1:]
+		}
+
+		w.committed[of] = append(w.committed[of], message{e.Epoch, e.Sequence})
+	}
+
+	return a
+}
+
+// process makes a node handle the frame of its inbox at an index.
+func (w *world) process(p *processor, at int, unavailable bool) {
+	frame := p.inbox[at]
+	p.inbox = slices.Delete(p.inbox, at, at+1)
+
+	for i := range frame {
+		a := bus.Answer{Entry: frame[i].Entry, Attempt: frame[i].Attempt, Status: bus.Unavailable}
+		if !unavailable {
+			a = w.apply(&frame[i])
+		}
+
+		w.answers = append(w.answers, answer{p.incarnation, a})
+	}
+}
+
+func (w *world) deliver(at int) {
+	a := w.answers[at]
+	w.answers = slices.Delete(w.answers, at, at+1)
+
+	w.core.Heard(w.now, a.incarnation)
+
+	if f, ok := w.core.Answer(w.now, a.incarnation, &a.Answer); ok {
+		if f.Status == bus.Stale {
+			w.t.Fatalf("the reply of %d/%d was pushed out of the ring", f.Epoch, f.Sequence)
+		}
+
+		w.done[message{f.Epoch, f.Sequence}]++
+	}
+}
+
+func (w *world) start(p *processor) {
+	w.last++
+	p.alive, p.state, p.incarnation, p.beats, p.inbox = true, bus.Ready, w.last, 0, nil
+	w.beat(p)
+}
+
+func (w *world) beat(p *processor) {
+	p.beats++
+	w.core.Heartbeat(w.now, bus.Heartbeat{ID: p.id, Incarnation: p.incarnation, Sequence: p.beats, State: p.state, Capacity: 100})
+}
+
+func (w *world) pass(d time.Duration) {
+	for ; d > 0; d -= 50 * time.Millisecond {
+		w.now += 50 * time.Millisecond
+		w.core.Tick(w.now)
+	}
+}
+
+func (w *world) rebuild() {
+	members, wanted := w.core.RingWanted()
+	if !wanted {
+		return
+	}
+
+	r, err := ring.Build(members, ring.Config{Bits: 8})
+	if err != nil {
+		w.t.Fatal(err)
+	}
+
+	w.core.SetRing(w.now, r)
+}
+
+func (w *world) actions() map[string]func(*rapid.T) {
+	percent := func(t *rapid.T, n int) bool { return rapid.IntRange(0, 99).Draw(t, "percent") < n }
+
+	return map[string]func(*rapid.T){
+		"submit": w.submit,
+		"carry":  func(t *rapid.T) { w.carry(w.node(), percent(t, 10)) },
+		"process": func(t *rapid.T) {
+			p := w.node()
+			if len(p.inbox) > 0 && p.alive {
+				w.process(p, rapid.IntRange(0, len(p.inbox)-1).Draw(t, "frame"), percent(t, 10))
+			}
+		},
+		"answer": func(t *rapid.T) {
+			for range min(len(w.answers), rapid.IntRange(1, 8).Draw(t, "answers")) {
+				at := rapid.IntRange(0, len(w.answers)-1).Draw(t, "answer")
+
+				switch n := rapid.IntRange(0, 99).Draw(t, "percent"); {
+				case n < 10:
+					w.answers = slices.Delete(w.answers, at, at+1)
+				case n < 20:
+					w.answers = append(w.answers, w.answers[at])
+
+					w.deliver(at)
+				default:
+					w.deliver(at)
+				}
+			}
+		},
+		"start": func(*rapid.T) { w.start(w.node()) },
+		"kill":  func(*rapid.T) { w.node().alive = false },
+		"drain": func(*rapid.T) {
+			if p := w.node(); p.alive {
+				p.state = bus.Draining
+				w.beat(p)
+			}
+		},
+		"beat": func(*rapid.T) {
+			for _, p := range w.nodes {
+				if p.alive {
+					w.beat(p)
+				}
+			}
+		},
+		"time":    func(t *rapid.T) { w.pass(time.Duration(rapid.IntRange(1, 1500).Draw(t, "ms")) * time.Millisecond) },
+		"rebuild": func(*rapid.T) { w.rebuild() },
+		"nats": func(*rapid.T) {
+			if w.connected = !w.connected; w.connected {
+				w.core.Reconnected(w.now)
+
+				return
+			}
+
+			w.core.Disconnected(w.now)
+
+			w.answers = nil
+			for _, p := range w.nodes {
+				p.inbox = nil
+			}
+		},
+		"": func(t *rapid.T) {
+			for _, n := range w.core.Stats().Nodes {
+				if n.InFlight < 0 || n.Bytes < 0 || n.InFlight > testConfig().HardCap {
+					t.Fatalf("%+v", n)
+				}
+			}
+		},
+	}
+}
+
+// heal makes everything work again until all is answered.
+func (w *world) heal() {
+	if !w.connected {
+		w.connected = true
+		w.core.Reconnected(w.now)
+	}
+
+	for _, p := range w.nodes {
+		if !p.alive || p.state != bus.Ready {
+			w.start(p)
+		}
+	}
+
+	for range 1000 {
+		if w.core.Unanswered() == 0 {
+			return
+		}
+
+		w.rebuild()
+		w.pass(100 * time.Millisecond)
+
+		for _, p := range w.nodes {
+			w.beat(p)
+			w.carry(p, false)
+
+			for len(p.inbox) > 0 {
+				w.process(p, 0, false)
+			}
+		}
+
+		for len(w.answers) > 0 {
+			w.deliver(0)
+		}
+	}
+
+	w.t.Fatalf("%d messages are never answered: %+v", w.core.Unanswered(), w.core.Stats())
+}
+
+func (w *world) check() {
+	for of, want := range w.ordered {
+		if !slices.Equal(want, w.committed[of]) {
+			w.t.Fatalf("%s was submitted as %v and committed as %v", of, want, w.committed[of])
+		}
+
+		for _, m := range want {
+			if w.done[m] != 1 {
+				w.t.Fatalf("%v is done %d times", m, w.done[m])
+			}
+		}
+	}
+
+	s := w.core.Stats()
+	if s.Sessions != 0 || s.Unanswered != 0 || s.Waiting != 0 {
+		w.t.Fatalf("something is left: %+v", s)
+	}
+
+	for _, n := range s.Nodes {
+		if n.InFlight != 0 || n.Bytes != 0 || n.Sessions != 0 {
+			w.t.Fatalf("in flight at the end: %+v", n)
+		}
+	}
+}
+
+func TestEachMessageTakesEffectOnceAndInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t)
+		t.Repeat(w.actions())
+		w.heal()
+		w.check()
+	})
+}

@@ -1,0 +1,114 @@
+package routing
+
+import (
+	"time"
+
+	"skyring/protocol/bus"
+	"skyring/ring"
+)
+
+// node is a processor, from its first heartbeat on.
+type node struct {
+	id            string
+	incarnation   uint64
+	previous      uint64 // the incarnation before, 0: none
+	previousBeats uint64 // and its last heartbeat
+	twin          bool   // reported that it still lives
+	beats         uint64 // sequence of the last heartbeat
+	beatAt        time.Duration
+	announced     bus.NodeState
+	capacity      uint32
+	reported      bus.Heartbeat // the last one, whole
+
+	alive   bool // heard of, not declared dead since
+	suspect bool // heartbeats are missing
+	stalled bool // let a deadline pass without a sign of life
+
+	heard    uint64 // event of its last answer
+	inFlight int
+	bytes    int
+	answered uint64
+	limit    limits
+
+	ringIndex int
+	state     ring.State // what the ring was told
+
+	sessions list[session] // bound to it
+	outbox   list[entry]   // assigned and not written yet
+}
+
+// limits are the parts of Config that bound a node.
+type limits struct{ inFlight, hardCap, bytes int }
+
+func (n *node) load(messages, bytes int) {
+	n.inFlight += messages
+	n.bytes += bytes
+}
+
+// eligible nodes may be picked.
+func (n *node) eligible() bool {
+	return n.alive && n.announced == bus.Ready && !n.suspect && !n.stalled
+}
+
+// full nodes are at their limit, by the dispatcher's own counts.
+func (n *node) full() bool { return n.inFlight >= n.limit.inFlight || n.bytes >= n.limit.bytes }
+
+// open nodes take more of the sessions that are bound to them.
+func (n *node) open() bool { return n.eligible() && !n.full() }
+
+// member nodes are part of the ring.
+func (n *node) member() bool {
+	return n.alive && (n.announced == bus.Ready || n.announced == bus.Draining)
+}
+
+// refresh tells the ring the node's state, and its load while that counts.
+func (n *node) refresh(c *Core) {
+	if n.ringIndex == ring.NoNode {
+		return
+	}
+
+	state := ring.Ineligible
+
+	switch {
+	case n.open():
+		state = ring.Open
+	case n.eligible():
+		state = ring.AtLimit
+	}
+
+	if state != n.state {
+		n.state = state
+		c.ring.SetState(n.ringIndex, state)
+	} else if state != ring.AtLimit {
+		return
+	}
+
+	inFlight := n.inFlight
+	if n.bytes >= n.limit.bytes {
+		inFlight = max(inFlight, n.limit.hardCap)
+	}
+
+	c.ring.SetLoad(n.ringIndex, uint32(inFlight), uint32(n.limit.inFlight), uint32(n.limit.hardCap)) //nolint:gosec // validated by the owner of Config
+}
+
+// status is the word for what the node is to the dispatcher.
+func (n *node) status() Status {
+	switch {
+	case !n.alive && n.announced == bus.Leaving:
+		return Left
+	case !n.alive:
+		return Dead
+	case n.stalled:
+		return Stalled
+	case n.suspect:
+		return Suspect
+	case n.announced == bus.Starting:
+		return Starting
+	case n.announced == bus.Draining, n.announced == bus.Leaving:
+		return Draining
+	case n.full():
+		return AtLimit
+	default:
+		return Open
+	}
+}
