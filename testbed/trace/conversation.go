@@ -114,6 +114,9 @@ func (c *conversation) roles() (client side, role Role) {
 // endpoint is the end as it is told to others.
 func (e *end) endpoint() Endpoint {
 	out := Endpoint{Port: e.port}
+	if len(e.tags) > 0 {
+		out.Tag = e.tags[0]
+	}
 	for _, addr := range e.addrs {
 		if !slices.Contains(out.Addrs, addr.Addr()) {
 			out.Addrs = append(out.Addrs, addr.Addr())

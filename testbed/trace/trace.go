@@ -60,6 +60,7 @@ type Endpoint struct {
 	Addrs   []netip.Addr `json:"addrs"`             // seen or named in INIT and INIT-ACK, the first seen first
 	Port    uint16       `json:"port"`              // SCTP port
 	UDPPort uint16       `json:"udpPort,omitempty"` // 0 for SCTP over IP
+	Tag     uint32       `json:"tag,omitempty"`     // that it chose, the first of several; 0 when not captured
 }
 
 // String is the first address, how many more there are, and the port.

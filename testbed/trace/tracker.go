@@ -242,23 +242,38 @@ func (t *tracker) otherPath(p sighting) (sending, bool) {
 	return sending{}, false
 }
 
-// unpaired finds the latest conversation on this path whose tag in this direction is not known yet. A packet without a
-// tag, as some tools write it, goes to the latest whatever its tags.
+// unpaired finds the conversation on this path whose tag in this direction is not known yet: the one whose TSNs the packet
+// acknowledges, else the latest. A packet without a tag, as some tools write it, goes to the latest whatever its tags.
 func (t *tracker) unpaired(p sighting) (sending, bool) {
+	var latest sending
 	for _, c := range slices.Backward(t.recent[p.path]) {
 		from, ok := c.sideOf(p.src, p.srcPort)
 		if !ok {
 			continue
 		}
-		if p.tag == 0 {
-			return sending{conversation: c, from: from}, true
-		}
-		to := &c.ends[from.other()]
-		if len(to.tags) == 0 && c.ending == EndingNone {
-			return sending{conversation: c, from: from}, true
+		s, to := sending{conversation: c, from: from}, &c.ends[from.other()]
+		switch {
+		case p.tag == 0:
+			return s, true
+		case len(to.tags) > 0 || c.ending != EndingNone:
+			continue
+		case p.acknowledges(&to.sends):
+			return s, true
+		case latest.conversation == nil:
+			latest = s
 		}
 	}
-	return sending{}, false
+	return latest, latest.conversation != nil
+}
+
+// acknowledges tells whether a SACK in the packet is about what a direction sends.
+func (s sighting) acknowledges(sends *direction) bool {
+	for _, chunk := range s.chunks {
+		if chunk.Type == packet.TypeSack && len(chunk.Value) >= 4 {
+			return sends.near(binary.BigEndian.Uint32(chunk.Value))
+		}
+	}
+	return false
 }
 
 // open starts a conversation, with the packet's sender as end 0.

@@ -1,0 +1,4 @@
+package generate
+
+// Exponential is exponential, for tests.
+var Exponential = exponential
