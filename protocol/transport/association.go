@@ -1,0 +1,173 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+
+	"github.com/pion/sctp"
+
+	"skyring/protocol/transport/packet"
+)
+
+// Message is one user message of SCTP.
+type Message struct {
+	Stream    uint16
+	PPID      uint32 // payload protocol identifier, any value
+	Unordered bool
+	Payload   []byte // the receiver's after delivery; the sender's again after Send
+}
+
+// Association is one SCTP association with a peer. Its methods may be called from several goroutines.
+type Association struct {
+	terms
+
+	// static after establish
+	endpoint *Endpoint
+	pion     *sctp.Association
+	conn     conn
+	done     chan struct{} // closed when it has ended
+
+	// each guards itself
+	path      path
+	window    window
+	sending   sendBuffer
+	receiving receiver
+
+	ending      sync.Once
+	reason      atomic.Pointer[CloseError] // set before done is closed
+	violation   atomic.Pointer[string]     // why pion aborts
+	peerClosing atomic.Bool                // SHUTDOWN came
+	closing     atomic.Bool                // Close was called
+}
+
+// Streams are the negotiated numbers of streams towards us and towards the peer; ids start at 0.
+func (a *Association) Streams() (in, out uint16) { return a.in, a.out }
+
+// PeerAddr is the peer's UDP address; its port changes when the peer's NAT changes it.
+func (a *Association) PeerAddr() netip.AddrPort { return *a.path.addr.Load() }
+
+// LocalPort is our SCTP port.
+func (a *Association) LocalPort() uint16 { return a.localPort }
+
+// PeerPort is the peer's SCTP port.
+func (a *Association) PeerPort() uint16 { return a.peerPort }
+
+// Done is closed when the association has ended. Messages that came before may still be on their way to Receive's
+// deliver.
+func (a *Association) Done() <-chan struct{} { return a.done }
+
+// Err says why the association ended, always a *CloseError; nil before.
+func (a *Association) Err() error {
+	if why := a.reason.Load(); why != nil {
+		return why
+	}
+	return nil
+}
+
+// establish starts an association as agreed. It runs on the goroutine that reads the link, so that no packet comes
+// between.
+func (e *Endpoint) establish(t terms) (*Association, error) {
+	a := &Association{terms: t, endpoint: e, done: make(chan struct{})}
+	a.conn.association = a
+	a.conn.inbox = inbox{limit: e.cfg.PacketQueue, wake: make(chan struct{}, 1)}
+	a.path.start(t.peer, e.cfg.HeartbeatInterval)
+	a.window.size, a.window.cumulative = e.cfg.ReceiveWindow, t.peerTSN-1
+	a.sending.start(t.localTSN)
+	a.receiving.accepted = make(chan struct{})
+	pion, err := sctp.ClientContext(context.Background(), e.pionOptions(a)...)
+	if err != nil {
+		a.end(&CloseError{Reason: EndpointClosed})
+		return nil, fmt.Errorf("start the association: %w", err)
+	}
+	a.pion = pion
+	e.tasks.Go(a.supervise)
+	if !e.table.add(a) {
+		a.end(&CloseError{Reason: EndpointClosed})
+		return nil, fmt.Errorf("enter the association: %w", errRefusing)
+	}
+	return a, nil
+}
+
+// pionOptions make pion begin in ESTABLISHED (SNAP), with the checksums left to us.
+func (e *Endpoint) pionOptions(a *Association) []sctp.ClientOption {
+	return []sctp.ClientOption{
+		sctp.WithName("association"),
+		sctp.WithLoggerFactory(e.pionLog),
+		sctp.WithNetConn(&a.conn),
+		sctp.WithSNAP(a.snapLocal(e.cfg.ReceiveWindow), a.snapPeer()),
+		sctp.WithEnableInterleaving(false),
+		sctp.WithEnableZeroChecksum(true),
+		sctp.WithMTU(e.cfg.MaxPacket),
+		sctp.WithMaxReceiveBufferSize(e.cfg.ReceiveWindow),
+		sctp.WithMaxMessageSize(e.cfg.MaxMessage),
+		sctp.WithMaxReassemblyQueueEntries(e.cfg.maxReassembly()),
+		sctp.WithRTOMax(float64(e.cfg.RTOMax.Milliseconds())),
+	}
+}
+
+// snapLocal and snapPeer are the INITs that pion is to believe in. Stream counts are the front end's affair: pion sees
+// lanes.
+func (t terms) snapLocal(window uint32) []byte {
+	return snapInit(t.localTag, window, t.localTSN, []byte{byte(packet.TypeReconfig), byte(packet.TypeForwardTSN)})
+}
+
+func (t terms) snapPeer() []byte {
+	extensions := []byte{byte(packet.TypeReconfig)}
+	if t.forwardTSN {
+		extensions = append(extensions, byte(packet.TypeForwardTSN))
+	}
+	return snapInit(t.peerTag, t.peerWindow, t.peerTSN, extensions)
+}
+
+func snapInit(tag, window, tsn uint32, extensions []byte) []byte {
+	params := packet.AppendParameter(nil, paramZeroChecksum, u32(1)) // RFC 9653: the lower layer checks
+	params = packet.AppendParameter(params, paramExtensions, extensions)
+	return packet.Init{
+		InitiateTag: tag, Window: window, OutboundStreams: 1<<16 - 1, InboundStreams: 1<<16 - 1, InitialTSN: tsn,
+		Parameters: params,
+	}.Append(nil, packet.TypeInit)
+}
+
+// supervise takes pion's streams as soon as they are there, since pion drops DATA of a new stream while 16 wait. It
+// returns when pion has ended.
+func (a *Association) supervise() {
+	for {
+		stream, err := a.pion.AcceptStream()
+		if err != nil {
+			break
+		}
+		a.accept(stream)
+	}
+	_ = a.pion.Close() // waits for pion's reader; the error would be conn's, which gives none
+	a.endByProtocol()
+	close(a.receiving.accepted)
+}
+
+func (a *Association) hasPorts(h packet.Header) bool {
+	return h.SourcePort == a.peerPort && h.DestinationPort == a.localPort
+}
+
+func (a *Association) isDone() bool { return a.reason.Load() != nil }
+
+// packet starts a packet to the peer.
+func (a *Association) packet(room int) []byte {
+	h := packet.Header{SourcePort: a.localPort, DestinationPort: a.peerPort, VerificationTag: a.peerTag}
+	return h.Append(make([]byte, 0, packet.HeaderLen+room))
+}
+
+// inject gives pion a packet that did not come from the peer.
+func (a *Association) inject(b []byte) {
+	p := a.endpoint.borrow()
+	p.b = append(p.b[:0], b...)
+	if !a.conn.inbox.put(p) {
+		a.endpoint.packets.Put(p)
+	}
+}
+
+func (e *Endpoint) borrow() *packetBuffer {
+	p, _ := e.packets.Get().(*packetBuffer)
+	return p
+}

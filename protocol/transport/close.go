@@ -1,0 +1,110 @@
+package transport
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"skyring/protocol/transport/packet"
+)
+
+// Close ends the association gracefully: what was sent is delivered first, then both sides forget it (SHUTDOWN). When
+// ctx ends before, the peer is sent an ABORT and the error is that of ctx. Closing an association that has ended, or that
+// the peer is closing, is no error.
+func (a *Association) Close(ctx context.Context) error {
+	a.closing.Store(true)
+	_ = a.pion.Shutdown(ctx) // its outcome shows in done, also when the peer was first
+	select {
+	case <-a.done:
+		return nil
+	default:
+	}
+	select {
+	case <-a.done:
+		return nil
+	case <-ctx.Done():
+		a.Abort("shutdown took too long")
+		return fmt.Errorf("close the association with %s: %w", a.PeerAddr(), ctx.Err())
+	}
+}
+
+// Abort ends the association at once. The peer gets an ABORT with the cause as text, of which it sees up to 512 bytes;
+// messages under way may be lost.
+func (a *Association) Abort(reason string) {
+	a.abort(&CloseError{Reason: LocalAbort, Detail: reason}, causeUserAbort, reason)
+}
+
+func (a *Association) abort(why *CloseError, c cause, value string) {
+	a.finish(why, func() {
+		a.endpoint.send(appendAbort(a.packet(64), c, []byte(value[:min(len(value), maxDetail)])), a.PeerAddr())
+	})
+}
+
+// end ends the association without a word to the peer.
+func (a *Association) end(why *CloseError) { a.finish(why, func() {}) }
+
+func (a *Association) finish(why *CloseError, farewell func()) {
+	a.ending.Do(func() {
+		farewell()
+		a.reason.Store(why)
+		a.endpoint.table.remove(a, time.Now().Add(a.endpoint.cfg.CookieLife))
+		close(a.done) // pion's reader sees it
+		a.endpoint.log.Debug().Stringer("peer", a.PeerAddr()).Uint16("peerPort", a.peerPort).Str("reason", why.Error()).
+			Msg("association ended")
+	})
+}
+
+// endByProtocol is for the ends that pion finds: SHUTDOWN came through, or pion aborted.
+func (a *Association) endByProtocol() {
+	why := &CloseError{Reason: ProtocolViolation, Detail: "ended by the protocol machine"}
+	switch detail := a.violation.Load(); {
+	case detail != nil:
+		why.Detail = *detail
+	case a.closing.Load():
+		why = &CloseError{Reason: LocalShutdown}
+	case a.peerClosing.Load():
+		why = &CloseError{Reason: PeerShutdown}
+	}
+	a.end(why)
+}
+
+// onAbort takes the peer's ABORT. With the T bit it would have to carry the peer's own tag.
+func (a *Association) onAbort(c packet.Chunk) chunkFate {
+	if c.Flags&flagT != 0 {
+		a.endpoint.count.add(UnwantedChunks)
+		return strip
+	}
+	a.end(&CloseError{Reason: PeerAbort, Detail: describeCauses(c.Value)})
+	return stop
+}
+
+func (a *Association) onShutdownComplete(c packet.Chunk) chunkFate {
+	if c.Flags&flagT != 0 {
+		a.endpoint.count.add(UnwantedChunks)
+		return strip
+	}
+	return pass
+}
+
+// onReflected takes ABORT or SHUTDOWN-COMPLETE of a peer that has forgotten the association. While it is being closed,
+// that is how a peer answers whose SHUTDOWN-COMPLETE got lost.
+func (a *Association) onReflected(c packet.Chunk) {
+	switch {
+	case a.peerClosing.Load():
+		a.end(&CloseError{Reason: PeerShutdown})
+	case a.closing.Load() && a.sending.empty(a):
+		a.end(&CloseError{Reason: LocalShutdown})
+	case c.Type == packet.TypeAbort:
+		a.end(&CloseError{Reason: PeerAbort, Detail: joinDetail("the peer does not know the association", c.Value)})
+	}
+}
+
+func joinDetail(text string, causes []byte) string {
+	if detail := describeCauses(causes); detail != "" {
+		return text + ": " + detail
+	}
+	return text
+}
+
+// shuttingDown reports whether either side has begun to close.
+func (a *Association) shuttingDown() bool { return a.closing.Load() || a.peerClosing.Load() }

@@ -1,0 +1,120 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Limits of the configuration.
+const (
+	// MaxStreams is the highest number of streams each way; beyond it the lanes would not fit pion's stream ids.
+	MaxStreams = 8192
+
+	minWindow     = 4 << 10
+	minPacket     = 512
+	maxPacket     = 8192 // pion reads no more at once
+	maxMessageCap = 1 << 20
+)
+
+// Config is what an operator may set for an Endpoint. DefaultConfig holds for signalling over links up to GEO.
+type Config struct {
+	// Port is the SCTP port served, not the UDP port; 0 serves every port.
+	Port uint16 `yaml:"port" env:"PORT"`
+	// Streams is the highest number of streams each way, 1 to MaxStreams.
+	Streams uint16 `yaml:"streams" env:"STREAMS"`
+	// AcceptBacklog is how many associations may wait for Accept; more are refused with ABORT. 0 serves none: dial only.
+	AcceptBacklog int `yaml:"acceptBacklog" env:"ACCEPT_BACKLOG"`
+	// MaxAssociations is how many associations may exist; more are refused with ABORT "out of resource".
+	MaxAssociations int `yaml:"maxAssociations" env:"MAX_ASSOCIATIONS"`
+	// ReceiveWindow is how many bytes of user data an association holds for its receiver.
+	ReceiveWindow uint32 `yaml:"receiveWindow" env:"RECEIVE_WINDOW"`
+	// SendBuffer is how many bytes may be unacknowledged before Send blocks.
+	SendBuffer int `yaml:"sendBuffer" env:"SEND_BUFFER"`
+	// MaxMessage is the longest message in bytes, each way.
+	MaxMessage uint32 `yaml:"maxMessage" env:"MAX_MESSAGE"`
+	// MaxPacket is the longest SCTP packet sent, in bytes, without UDP and IP headers.
+	MaxPacket uint32 `yaml:"maxPacket" env:"MAX_PACKET"`
+	// PacketQueue is how many received packets of an association may wait for its processing; more are dropped.
+	PacketQueue int `yaml:"packetQueue" env:"PACKET_QUEUE"`
+	// HeartbeatInterval is the time between two heartbeats of an association, give or take a tenth.
+	HeartbeatInterval time.Duration `yaml:"heartbeatInterval" env:"HEARTBEAT_INTERVAL"`
+	// MaxMissedHeartbeats is how many in a row may stay unanswered before the path counts as failed.
+	MaxMissedHeartbeats int `yaml:"maxMissedHeartbeats" env:"MAX_MISSED_HEARTBEATS"`
+	// InitTimeout is how long the first INIT or COOKIE-ECHO waits for its answer; the time doubles up to RTOMax.
+	InitTimeout time.Duration `yaml:"initTimeout" env:"INIT_TIMEOUT"`
+	// MaxInitRetransmits is how often INIT and COOKIE-ECHO are repeated, each.
+	MaxInitRetransmits int `yaml:"maxInitRetransmits" env:"MAX_INIT_RETRANSMITS"`
+	// RTOMax is the longest time before a retransmission; the shortest is pion's, 1 s.
+	RTOMax time.Duration `yaml:"rtoMax" env:"RTO_MAX"`
+	// CookieLife is how long a peer may take to send its cookie back.
+	CookieLife time.Duration `yaml:"cookieLife" env:"COOKIE_LIFE"`
+}
+
+// DefaultConfig serves every SCTP port.
+func DefaultConfig() Config {
+	return Config{
+		Streams:             16,
+		AcceptBacklog:       1024,
+		MaxAssociations:     20_000,
+		ReceiveWindow:       128 << 10,
+		SendBuffer:          256 << 10,
+		MaxMessage:          64 << 10,
+		MaxPacket:           1191,
+		PacketQueue:         1024,
+		HeartbeatInterval:   5 * time.Second,
+		MaxMissedHeartbeats: 4,
+		InitTimeout:         time.Second,
+		MaxInitRetransmits:  5,
+		RTOMax:              10 * time.Second,
+		CookieLife:          60 * time.Second,
+	}
+}
+
+// Validate names all faults at once, each by its key.
+func (c Config) Validate() error {
+	return errors.Join(
+		within("streams", int64(c.Streams), 1, MaxStreams),
+		within("acceptBacklog", int64(c.AcceptBacklog), 0, 1<<16),
+		within("maxAssociations", int64(c.MaxAssociations), 1, 1<<20),
+		within("maxMessage", int64(c.MaxMessage), 1, maxMessageCap),
+		within("receiveWindow", int64(c.ReceiveWindow), int64(max(c.MaxMessage, minWindow)), 1<<26),
+		within("sendBuffer", int64(c.SendBuffer), int64(c.MaxMessage), 1<<28),
+		within("maxPacket", int64(c.MaxPacket), minPacket, maxPacket),
+		within("packetQueue", int64(c.PacketQueue), 16, 1<<16),
+		lasting("heartbeatInterval", c.HeartbeatInterval, 10*time.Millisecond, time.Hour),
+		within("maxMissedHeartbeats", int64(c.MaxMissedHeartbeats), 1, 100),
+		lasting("initTimeout", c.InitTimeout, 10*time.Millisecond, time.Minute),
+		within("maxInitRetransmits", int64(c.MaxInitRetransmits), 0, 20),
+		lasting("rtoMax", c.RTOMax, time.Second, time.Minute),
+		lasting("cookieLife", c.CookieLife, 100*time.Millisecond, time.Hour),
+	)
+}
+
+func within(key string, value, low, high int64) error {
+	if value < low || value > high {
+		return fmt.Errorf("%s: %d is not between %d and %d", key, value, low, high)
+	}
+	return nil
+}
+
+func lasting(key string, value, low, high time.Duration) error {
+	if value < low || value > high {
+		return fmt.Errorf("%s: %s is not between %s and %s", key, value, low, high)
+	}
+	return nil
+}
+
+// fragmentSize is the user data that one packet of pion holds: the packet without common header and DATA header,
+// in whole words.
+func (c Config) fragmentSize() int { return int(c.MaxPacket-28) &^ 3 }
+
+// maxFragments bounds the DATA chunks that an association holds unacknowledged, since tiny messages cost far more than
+// their bytes.
+func (c Config) maxFragments() uint32 {
+	return uint32(max(c.SendBuffer/64, int(c.MaxMessage)/c.fragmentSize()+2))
+}
+
+// maxReassembly bounds the chunks that pion holds for a stream; a peer that fills the window with fewer bytes each is
+// cut off.
+func (c Config) maxReassembly() uint32 { return max(c.ReceiveWindow/8, 1024) }

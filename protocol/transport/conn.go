@@ -1,0 +1,99 @@
+package transport
+
+import (
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// conn is the net.Conn that pion reads and writes: the association's inbox on one side, the endpoint's link on the
+// other. It never fails for a passing reason, since pion ends the association on any error.
+type conn struct {
+	association *Association
+	inbox       inbox
+	late        atomic.Bool // the read deadline has passed
+
+	mu    sync.Mutex
+	timer *time.Timer // of the read deadline
+}
+
+// Read implements net.Conn. pion calls it when it has dealt with the packet before: the moment at which a SACK has made
+// room for a Send that waits.
+func (c *conn) Read(b []byte) (int, error) {
+	a := c.association
+	a.sending.processed()
+	for {
+		if p := c.inbox.take(); p != nil {
+			n := copy(b, p.b)
+			a.endpoint.packets.Put(p)
+			return n, nil
+		}
+		if c.late.Load() {
+			return 0, os.ErrDeadlineExceeded
+		}
+		select {
+		case <-c.inbox.wake:
+		case <-a.done:
+			return 0, io.EOF
+		}
+	}
+}
+
+// Write implements net.Conn. b is pion's and may be changed.
+func (c *conn) Write(b []byte) (int, error) {
+	a := c.association
+	select {
+	case <-a.done:
+		return 0, io.EOF
+	default:
+	}
+	a.rewriteOutbound(b)
+	a.endpoint.send(b, a.PeerAddr())
+	return len(b), nil
+}
+
+// Close implements net.Conn. When pion calls it first, the association ended by the protocol.
+func (c *conn) Close() error {
+	c.association.endByProtocol()
+	return c.SetReadDeadline(time.Time{})
+}
+
+// SetReadDeadline implements net.Conn; pion's ways of giving up rely on it.
+func (c *conn) SetReadDeadline(t time.Time) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.timer != nil {
+		c.timer.Stop()
+		c.timer = nil
+	}
+	c.late.Store(false)
+	if t.IsZero() {
+		return nil
+	}
+	expire := func() { c.late.Store(true); c.inbox.poke() }
+	if wait := time.Until(t); wait > 0 {
+		c.timer = time.AfterFunc(wait, expire)
+	} else {
+		expire()
+	}
+	return nil
+}
+
+// SetWriteDeadline implements net.Conn; writes never wait.
+func (c *conn) SetWriteDeadline(time.Time) error { return nil }
+
+// SetDeadline implements net.Conn.
+func (c *conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
+
+// LocalAddr implements net.Conn.
+func (c *conn) LocalAddr() net.Addr { //nolint:ireturn // net.Conn
+	return net.UDPAddrFromAddrPort(c.association.endpoint.LocalAddr())
+}
+
+// RemoteAddr implements net.Conn.
+func (c *conn) RemoteAddr() net.Addr { //nolint:ireturn // net.Conn
+	return net.UDPAddrFromAddrPort(c.association.PeerAddr())
+}

@@ -1,0 +1,119 @@
+package transport
+
+import (
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net/netip"
+	"time"
+)
+
+// errBadCookie is for a cookie that this endpoint did not make, or not in this form.
+var errBadCookie = errors.New("bad cookie")
+
+// terms are what both sides of an association agreed on in the handshake.
+type terms struct {
+	peer                netip.AddrPort
+	localPort, peerPort uint16
+	localTag, peerTag   uint32
+	localTSN, peerTSN   uint32
+	peerWindow          uint32
+	in, out             uint16 // streams
+	forwardTSN          bool
+}
+
+func (t terms) tuple() tuple {
+	return tuple{peer: t.peer, peerPort: t.peerPort, localPort: t.localPort}
+}
+
+// cookie is the state that the server does not keep: it travels to the client and back (RFC 9260 section 5.1.3).
+//
+//	0  created, ns since 1970     u64     36 peer window          u32
+//	8  local tag, peer tag        2 u32   40 streams in, out      2 u16
+//	16 local TSN, peer TSN        2 u32   44 flags                u8
+//	24 tie tags: local, peer      2 u32   45 peer address         16 bytes
+//	32 local port, peer port      2 u16   61 peer UDP port        u16
+//	63 HMAC-SHA-256 of the above  32 bytes
+type cookie struct {
+	terms
+
+	created  time.Time
+	tieLocal uint32 // tags of the association that existed when INIT came, else 0
+	tiePeer  uint32
+}
+
+const (
+	cookieBodyLen = 63
+	cookieLen     = cookieBodyLen + sha256.Size
+
+	cookieForwardTSN = 1
+	cookieIPv4       = 2
+)
+
+// cookieKey signs cookies. It lives as long as its endpoint and never leaves it.
+type cookieKey [sha256.Size]byte
+
+func newCookieKey() (k cookieKey, err error) {
+	if _, err := rand.Read(k[:]); err != nil {
+		return k, fmt.Errorf("make the cookie key: %w", err)
+	}
+	return k, nil
+}
+
+func (k *cookieKey) seal(c cookie) []byte {
+	b := make([]byte, 0, cookieLen)
+	b = binary.BigEndian.AppendUint64(b, uint64(c.created.UnixNano()))
+	for _, v := range [...]uint32{c.localTag, c.peerTag, c.localTSN, c.peerTSN, c.tieLocal, c.tiePeer} {
+		b = binary.BigEndian.AppendUint32(b, v)
+	}
+	b = binary.BigEndian.AppendUint16(b, c.localPort)
+	b = binary.BigEndian.AppendUint16(b, c.peerPort)
+	b = binary.BigEndian.AppendUint32(b, c.peerWindow)
+	b = binary.BigEndian.AppendUint16(b, c.in)
+	b = binary.BigEndian.AppendUint16(b, c.out)
+	b = append(b, c.flags())
+	address := c.peer.Addr().As16()
+	b = append(b, address[:]...)
+	b = binary.BigEndian.AppendUint16(b, c.peer.Port())
+	return k.sign(b, b)
+}
+
+// open checks the signature and reads the cookie; age and addresses are for the caller. The error is errBadCookie.
+func (k *cookieKey) open(b []byte) (cookie, error) {
+	if len(b) != cookieLen || !hmac.Equal(k.sign(nil, b[:cookieBodyLen]), b[cookieBodyLen:]) {
+		return cookie{}, errBadCookie
+	}
+	u16, u32 := binary.BigEndian.Uint16, binary.BigEndian.Uint32
+	address := netip.AddrFrom16([16]byte(b[45:61]))
+	if b[44]&cookieIPv4 != 0 {
+		address = address.Unmap()
+	}
+	return cookie{
+		created: time.Unix(0, int64(binary.BigEndian.Uint64(b))), tieLocal: u32(b[24:]), tiePeer: u32(b[28:]),
+		terms: terms{
+			localTag: u32(b[8:]), peerTag: u32(b[12:]), localTSN: u32(b[16:]), peerTSN: u32(b[20:]),
+			localPort: u16(b[32:]), peerPort: u16(b[34:]), peerWindow: u32(b[36:]),
+			in: u16(b[40:]), out: u16(b[42:]), forwardTSN: b[44]&cookieForwardTSN != 0,
+			peer: netip.AddrPortFrom(address, u16(b[61:])),
+		},
+	}, nil
+}
+
+func (c cookie) flags() (flags byte) {
+	if c.forwardTSN {
+		flags |= cookieForwardTSN
+	}
+	if c.peer.Addr().Is4() {
+		flags |= cookieIPv4
+	}
+	return flags
+}
+
+func (k *cookieKey) sign(dst, body []byte) []byte {
+	mac := hmac.New(sha256.New, k[:])
+	mac.Write(body)
+	return mac.Sum(dst)
+}

@@ -1,0 +1,33 @@
+// Package transport carries messages over SCTP, encapsulated in UDP (RFC 9260, RFC 6951). It stands between the stations'
+// network and the dispatcher, and is the only package that knows pion/sctp.
+//
+// pion implements the data transfer of one association: TSNs, SACKs, retransmission, congestion. Everything that a server
+// on the open network needs around it is here: the handshake with a stateless cookie, many associations on one port, the
+// check of tags, ports and checksums, heartbeats and the dead peer, restarts, port changes, and an answer to what belongs
+// to nobody. After the handshake pion is started as if it had done it (its SNAP option).
+//
+//	            Link (UDP socket)
+//	                 |  one goroutine reads
+//	     header, CRC32c, first chunk ...................... demux.go
+//	      /          |             \
+//	   INIT     tag is ours      nobody's
+//	COOKIE-ECHO      |               \
+//	    |            |           ABORT or silence ......... outoftheblue.go
+//	cookie.go    filter.go
+//	restart.go   own chunks answered: HEARTBEAT, ABORT, ERROR
+//	    |        chunks that pion cannot take are stripped
+//	    |        lanes: stream id and U bit -> pion stream .. lane.go
+//	    |            |
+//	    |          inbox .................................. inbox.go, conn.go
+//	    |            |
+//	    +--------> pion/sctp
+//	                 |  a goroutine for each stream in use
+//	             Receive(deliver)        Send
+//	                 \                   /
+//	                     the dispatcher
+//
+// A deliver that blocks lets pion's buffer fill, so the window closes and the peer's Send blocks in turn: nothing in this
+// package grows without a bound, and every packet or chunk that is dropped counts under its reason (Stats).
+//
+// Every association ends with a *CloseError that says why.
+package transport

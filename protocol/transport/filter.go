@@ -1,0 +1,231 @@
+package transport
+
+import (
+	"encoding/binary"
+
+	"skyring/protocol/transport/packet"
+)
+
+const maxReportedChunk = 512 // bytes of an unknown chunk that the report repeats
+
+// input takes a packet for this association, from the chunk at offset on: it answers what is the front end's, strips
+// what pion cannot take, which would make pion drop the whole packet, and queues the rest. It runs on the goroutine that
+// reads the link.
+func (a *Association) input(in *inbound, offset int) {
+	if !wellFormed(in.b, offset) {
+		a.endpoint.count.add(MalformedPackets)
+		return
+	}
+	if !a.fromPeer(in.from) {
+		return
+	}
+	out := a.endpoint.borrow()
+	out.b = append(out.b[:0], in.b[:packet.HeaderLen]...)
+	binary.BigEndian.PutUint32(out.b[8:], 0) // checked; pion takes 0 for right
+	if kept := a.filter(in, offset, out); kept == nothing || a.isDone() {
+		a.endpoint.packets.Put(out)
+		return
+	} else if kept == withData {
+		a.window.hold(out.b)
+	}
+	if !a.conn.inbox.put(out) {
+		a.endpoint.packets.Put(out)
+		a.endpoint.count.add(QueueOverflows)
+	}
+}
+
+func wellFormed(b []byte, offset int) bool {
+	for offset < len(b) {
+		_, next, err := packet.ChunkAt(b, offset)
+		if err != nil {
+			return false
+		}
+		offset = next
+	}
+	return true
+}
+
+// kept says what of a packet goes to pion.
+type kept uint8
+
+const (
+	nothing kept = iota
+	control
+	withData
+)
+
+// filter appends the chunks that pion is to see to out.
+func (a *Association) filter(in *inbound, offset int, out *packetBuffer) (k kept) {
+	for offset < len(in.b) {
+		c, next, _ := packet.ChunkAt(in.b, offset) // wellFormed has found no error
+		offset = next
+		switch a.judge(in, c) {
+		case pass:
+			k = max(k, control)
+			out.b = appendPadded(out.b, c.Raw)
+			if c.Type == packet.TypeData {
+				k = withData
+				a.assignLane(out.b[len(out.b)-(len(c.Raw)+3)&^3:])
+			}
+		case strip:
+		case unknown:
+			a.endpoint.count.add(UnknownChunks)
+			if c.Type.Reportable() {
+				a.report(in, causeUnrecognisedChunk, c.Raw[:min(len(c.Raw), maxReportedChunk)])
+			}
+			if !c.Type.Skippable() {
+				return k
+			}
+		case stop:
+			return nothing
+		}
+	}
+	return k
+}
+
+func appendPadded(dst, raw []byte) []byte {
+	dst = append(dst, raw...)
+	return append(dst, []byte{0, 0, 0}[:-len(raw)&3]...) // pion refuses padding that is missing or not 0
+}
+
+// chunkFate is what becomes of a chunk.
+type chunkFate uint8
+
+const (
+	pass    chunkFate = iota // pion's
+	strip                    // dealt with
+	unknown                  // report or not, as the type says
+	stop                     // the rest of the packet has no meaning
+)
+
+func (a *Association) judge(in *inbound, c packet.Chunk) chunkFate {
+	switch c.Type { //nolint:exhaustive // the rest is unknown to us
+	case packet.TypeData:
+		return a.onData(in, c)
+	case packet.TypeSack:
+		a.onAcknowledgement(c)
+		return pass
+	case packet.TypeHeartbeat:
+		a.answerHeartbeat(in, c)
+		return strip
+	case packet.TypeHeartbeatAck:
+		a.onHeartbeatAck(in, c)
+		return strip
+	case packet.TypeAbort:
+		return a.onAbort(c)
+	case packet.TypeShutdown:
+		a.onAcknowledgement(c)
+		a.peerClosing.Store(true)
+		return pass
+	case packet.TypeShutdownAck:
+		return pass
+	case packet.TypeShutdownComplete:
+		return a.onShutdownComplete(c)
+	case packet.TypeError:
+		a.endpoint.log.Debug().Stringer("peer", in.from).Bytes("causes", c.Value).Msg("peer reports an error")
+		return strip
+	case packet.TypeForwardTSN:
+		return a.onForwardTSN(c)
+	case packet.TypeReconfig:
+		return a.onReconfig(in, c)
+	case packet.TypeInit, packet.TypeInitAck, packet.TypeCookieEcho: // never behind another chunk
+		a.endpoint.count.add(UnwantedChunks)
+		return stop
+	case packet.TypeCookieAck, packet.TypeECNE, packet.TypeCWR, packet.TypePad:
+		a.endpoint.count.add(UnwantedChunks)
+		return strip
+	}
+	return unknown
+}
+
+func (a *Association) onAcknowledgement(c packet.Chunk) {
+	if a.sending.acknowledge(c) {
+		a.path.alive()
+	}
+}
+
+// onData refuses DATA without user data (RFC 9260 section 6.2: ABORT), which would stall its stream in pion.
+func (a *Association) onData(in *inbound, c packet.Chunk) chunkFate {
+	d, err := packet.ParseData(c)
+	if err != nil {
+		a.endpoint.count.add(MalformedPackets)
+		return stop
+	}
+	if len(d.Payload) == 0 {
+		a.endpoint.count.add(EmptyData)
+		a.abort(&CloseError{Reason: ProtocolViolation, Detail: "DATA without user data"}, causeNoUserData, string(u32(d.TSN)))
+		return stop
+	}
+	if d.Stream >= a.in {
+		a.endpoint.count.add(BadStreams)
+		a.report(in, causeInvalidStream, binary.BigEndian.AppendUint32(nil, uint32(d.Stream)<<16))
+	}
+	return pass
+}
+
+// assignLane writes the lane of a DATA chunk that passed into pion's copy of it.
+func (a *Association) assignLane(raw []byte) {
+	stream, unordered := binary.BigEndian.Uint16(raw[dataStream:]), raw[dataFlags]&packet.FlagUnordered != 0
+	if stream >= a.in {
+		toLane(raw, laneRefused)
+		return
+	}
+	toLane(raw, lane(stream)|inKind(unordered))
+}
+
+// maxForward bounds how far FORWARD-TSN may go at once: pion walks over each TSN, holding the association's lock.
+const maxForward = 1 << 16
+
+func (a *Association) onForwardTSN(c packet.Chunk) chunkFate {
+	tsn, ok := cumulativeTSN(c)
+	if !ok || !a.forwardTSN || int32(tsn-a.window.lastCumulative()) > maxForward {
+		a.endpoint.count.add(UnwantedChunks)
+		return strip
+	}
+	return pass
+}
+
+// Parameters of RE-CONFIG (RFC 6525 section 4).
+const (
+	reconfigOutgoingReset = 13
+	reconfigAddIn         = 18
+	reconfigResponse      = 16
+	reconfigDenied        = 2
+)
+
+// onReconfig passes resets of the peer's outgoing streams and responses; pion would drop the packet for anything else,
+// which is denied here.
+func (a *Association) onReconfig(in *inbound, c packet.Chunk) chunkFate {
+	fate := pass
+	for p, err := range packet.Parameters(c.Value) {
+		switch {
+		case err != nil:
+			a.endpoint.count.add(MalformedPackets)
+			return strip
+		case p.Type == reconfigOutgoingReset && len(p.Value) >= 12, p.Type == reconfigResponse && len(p.Value) >= 8:
+		default:
+			fate = strip
+			if p.Type > reconfigOutgoingReset && p.Type <= reconfigAddIn && len(p.Value) >= 4 {
+				a.deny(in, p.Value[:4])
+			}
+		}
+	}
+	if len(c.Value) == 0 {
+		return strip
+	}
+	return fate
+}
+
+func (a *Association) deny(in *inbound, request []byte) {
+	response := packet.AppendParameter(nil, reconfigResponse, append(append([]byte(nil), request...), u32(reconfigDenied)...))
+	a.endpoint.send(packet.AppendChunk(a.packet(32), packet.TypeReconfig, 0, response), in.from)
+}
+
+// report sends an ERROR chunk with one cause, once for a packet.
+func (a *Association) report(in *inbound, c cause, value []byte) {
+	if in.reported {
+		return
+	}
+	in.reported = true
+	a.endpoint.send(appendError(a.packet(64), c, value), in.from)
+}

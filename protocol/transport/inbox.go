@@ -1,0 +1,63 @@
+package transport
+
+import "sync"
+
+// packetBuffer holds a packet between the link and pion. It returns to the endpoint's pool when pion has read it.
+type packetBuffer struct {
+	next *packetBuffer
+	b    []byte
+}
+
+// inbox is the queue of packets of one association: filled by the goroutine that reads the link, emptied by pion's. When
+// it is full, packets are dropped, and SCTP repeats them.
+type inbox struct {
+	limit int
+	wake  chan struct{} // holds one
+
+	mu     sync.Mutex
+	head   *packetBuffer
+	tail   *packetBuffer
+	length int
+}
+
+// put queues a packet; false when the inbox is full.
+func (q *inbox) put(p *packetBuffer) bool {
+	q.mu.Lock()
+	if q.length >= q.limit {
+		q.mu.Unlock()
+		return false
+	}
+	p.next = nil
+	if q.tail == nil {
+		q.head = p
+	} else {
+		q.tail.next = p
+	}
+	q.tail = p
+	q.length++
+	q.mu.Unlock()
+	q.poke()
+	return true
+}
+
+// take removes the oldest packet, nil when there is none.
+func (q *inbox) take() *packetBuffer {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	p := q.head
+	if p == nil {
+		return nil
+	}
+	if q.head = p.next; q.head == nil {
+		q.tail = nil
+	}
+	q.length--
+	return p
+}
+
+func (q *inbox) poke() {
+	select {
+	case q.wake <- struct{}{}:
+	default:
+	}
+}

@@ -1,0 +1,213 @@
+package transport
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"fmt"
+	"net/netip"
+	"sync"
+	"time"
+)
+
+// tuple names an association by its addresses and ports. The peer's UDP port is part of it: two stations behind one NAT
+// may well use the same SCTP ports.
+type tuple struct {
+	peer                netip.AddrPort
+	peerPort, localPort uint16
+}
+
+// registry finds associations and handshakes by tag and by tuple.
+type registry struct {
+	limit int // of associations; static
+
+	mu        sync.RWMutex
+	byTag     map[uint32]*Association // by local tag
+	byTuple   map[tuple]*Association
+	dialTag   map[uint32]*dialing // by local tag
+	dialTuple map[tuple]*dialing
+	spent     spentTags
+	closed    bool // nothing is added any more
+}
+
+func newRegistry(limit int) *registry {
+	return &registry{
+		limit: limit, byTag: map[uint32]*Association{}, byTuple: map[tuple]*Association{},
+		dialTag: map[uint32]*dialing{}, dialTuple: map[tuple]*dialing{}, spent: spentTags{until: map[uint32]time.Time{}},
+	}
+}
+
+// tagged finds what a packet with that verification tag belongs to.
+func (r *registry) tagged(tag uint32) (*Association, *dialing) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.byTag[tag], r.dialTag[tag]
+}
+
+// at finds what exists between two addresses and ports.
+func (r *registry) at(t tuple) (*Association, *dialing) {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.byTuple[t], r.dialTuple[t]
+}
+
+// full reports whether no more associations may be set up.
+func (r *registry) full() bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return r.closed || len(r.byTag) >= r.limit
+}
+
+func (r *registry) len() int {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return len(r.byTag)
+}
+
+// add enters an association, whose tag and tuple must be free; false when they are not, or there is no room.
+func (r *registry) add(a *Association) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := tuple{peer: a.PeerAddr(), peerPort: a.peerPort, localPort: a.localPort}
+	if r.closed || len(r.byTag) >= r.limit || r.byTag[a.localTag] != nil || r.byTuple[key] != nil {
+		return false
+	}
+	r.byTag[a.localTag], r.byTuple[key] = a, a
+	return true
+}
+
+// remove forgets an association; until spent its tag opens no cookie.
+func (r *registry) remove(a *Association, spent time.Time) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := tuple{peer: a.PeerAddr(), peerPort: a.peerPort, localPort: a.localPort}
+	if r.byTag[a.localTag] == a {
+		delete(r.byTag, a.localTag)
+		r.spent.add(a.localTag, spent)
+	}
+	if r.byTuple[key] == a {
+		delete(r.byTuple, key)
+	}
+}
+
+// rebind moves an association to its peer's new UDP port; false when another association has that.
+func (r *registry) rebind(a *Association, to netip.AddrPort) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	from := tuple{peer: a.PeerAddr(), peerPort: a.peerPort, localPort: a.localPort}
+	key := tuple{peer: to, peerPort: a.peerPort, localPort: a.localPort}
+	if r.byTag[a.localTag] != a || r.byTuple[key] != nil {
+		return false
+	}
+	delete(r.byTuple, from)
+	r.byTuple[key] = a
+	a.path.addr.Store(&to)
+	return true
+}
+
+// wasSpent reports whether a cookie with that local tag belongs to an association that has ended.
+func (r *registry) wasSpent(tag uint32, now time.Time) bool {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	return now.Before(r.spent.until[tag])
+}
+
+// all copies the associations.
+func (r *registry) all() []*Association {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	list := make([]*Association, 0, len(r.byTag))
+	for _, a := range r.byTag {
+		list = append(list, a)
+	}
+	return list
+}
+
+// close refuses all that comes later.
+func (r *registry) close() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.closed = true
+}
+
+const (
+	firstEphemeral = 49152 // RFC 6335
+	ephemeralPorts = 1<<16 - firstEphemeral
+)
+
+// addDialing enters a handshake; it picks the local tag, and the local port where that is 0.
+func (r *registry) addDialing(d *dialing) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.closed {
+		return errRefusing
+	}
+	if len(r.byTag)+len(r.dialTag) >= r.limit {
+		return fmt.Errorf("%d associations, the most that may be", r.limit)
+	}
+	if err := r.pickPort(d); err != nil {
+		return err
+	}
+	for d.localTag == 0 || r.byTag[d.localTag] != nil || r.dialTag[d.localTag] != nil {
+		d.localTag = randomU32()
+	}
+	r.dialTag[d.localTag], r.dialTuple[d.tuple()] = d, d
+	return nil
+}
+
+func (r *registry) pickPort(d *dialing) error {
+	free := func() bool { return r.byTuple[d.tuple()] == nil && r.dialTuple[d.tuple()] == nil }
+	if d.localPort != 0 {
+		if !free() {
+			return fmt.Errorf("local SCTP port %d is in use towards that peer", d.localPort)
+		}
+		return nil
+	}
+	start := randomU32()
+	for i := range uint32(ephemeralPorts) {
+		d.localPort = uint16(firstEphemeral + (start+i)%ephemeralPorts)
+		if free() {
+			return nil
+		}
+	}
+	return fmt.Errorf("all %d local SCTP ports are in use towards that peer", ephemeralPorts)
+}
+
+// removeDialing forgets a handshake; false when it had been forgotten before.
+func (r *registry) removeDialing(d *dialing) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.dialTag[d.localTag] != d {
+		return false
+	}
+	delete(r.dialTag, d.localTag)
+	delete(r.dialTuple, d.tuple())
+	return true
+}
+
+const maxSpentTags = 4096
+
+// spentTags remembers the local tags of associations that ended, so that a recorded COOKIE-ECHO cannot set them up
+// again. Beyond maxSpentTags the oldest is forgotten.
+type spentTags struct {
+	until map[uint32]time.Time
+	order []uint32 // ring, oldest at next once full
+	next  int
+}
+
+func (s *spentTags) add(tag uint32, until time.Time) {
+	if len(s.order) < maxSpentTags {
+		s.order = append(s.order, tag)
+	} else {
+		delete(s.until, s.order[s.next])
+		s.order[s.next] = tag
+		s.next = (s.next + 1) % maxSpentTags
+	}
+	s.until[tag] = until
+}
+
+// randomU32 is unpredictable: tags and TSNs keep blind attackers out.
+func randomU32() uint32 {
+	var b [4]byte
+	_, _ = rand.Read(b[:]) // never fails: crypto/rand ends the program instead
+	return binary.BigEndian.Uint32(b[:])
+}

@@ -1,0 +1,177 @@
+package transport
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync/atomic"
+
+	"github.com/pion/sctp"
+
+	"skyring/protocol/transport/packet"
+)
+
+// Errors of Send that are the caller's doing.
+var (
+	ErrEmpty   = errors.New("empty message")                     // SCTP has none
+	ErrStream  = errors.New("stream past the negotiated number") // see Streams
+	ErrTooLong = errors.New("message longer than the configured most")
+)
+
+// sendBuffer bounds what an association has in flight: pion itself would take any amount.
+type sendBuffer struct {
+	firstTSN uint32                // static
+	turn     chan struct{}         // holds one: the sender whose turn it is
+	room     chan struct{}         // holds one: look again
+	waiting  atomic.Bool           // the sender whose turn it is waits for room
+	lanes    map[lane]*sctp.Stream // owned by the sender whose turn it is
+
+	written atomic.Uint32 // DATA chunks given to pion, modulo 2^32
+	acked   atomic.Uint32 // of those, acknowledged; written by the goroutine that reads the link
+}
+
+func (s *sendBuffer) start(firstTSN uint32) {
+	s.firstTSN = firstTSN
+	s.turn, s.room = make(chan struct{}, 1), make(chan struct{}, 1)
+}
+
+// Send queues a message. It blocks while the send buffer is full, until there is room, ctx ends or the association does.
+// A nil error means that SCTP took the message, not that the peer has it. The errors are ErrEmpty, ErrStream and ErrTooLong
+// for messages that cannot be sent, ctx's, and a *CloseError, which matches ErrClosed, when the association has ended or
+// is being closed by either side.
+func (a *Association) Send(ctx context.Context, m Message) error {
+	switch {
+	case len(m.Payload) == 0:
+		return ErrEmpty
+	case m.Stream >= a.out:
+		return fmt.Errorf("%w: stream %d of %d", ErrStream, m.Stream, a.out)
+	case len(m.Payload) > int(a.endpoint.cfg.MaxMessage):
+		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, len(m.Payload), a.endpoint.cfg.MaxMessage)
+	}
+	s := &a.sending
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("send to %s: %w", a.PeerAddr(), ctx.Err())
+	case <-a.done:
+		return a.Err()
+	}
+	if err := a.awaitRoom(ctx, len(m.Payload)); err != nil {
+		return err
+	}
+	return a.write(ctx, m)
+}
+
+// awaitRoom waits until a message fits the buffer; it is the caller's turn.
+func (a *Association) awaitRoom(ctx context.Context, size int) error {
+	s := &a.sending
+	if a.hasRoom(size) {
+		return nil
+	}
+	s.waiting.Store(true)
+	defer s.waiting.Store(false)
+	for !a.hasRoom(size) {
+		select {
+		case <-s.room:
+		case <-ctx.Done():
+			return fmt.Errorf("send to %s: %w", a.PeerAddr(), ctx.Err())
+		case <-a.done:
+			return a.Err()
+		}
+	}
+	return nil
+}
+
+func (a *Association) hasRoom(size int) bool {
+	buffered := a.pion.BufferedAmount()
+	return buffered == 0 || buffered+size <= a.endpoint.cfg.SendBuffer &&
+		a.sending.outstanding()+a.fragments(size) <= a.endpoint.cfg.maxFragments()
+}
+
+func (a *Association) fragments(size int) uint32 {
+	fragment := a.endpoint.cfg.fragmentSize()
+	return uint32((size + fragment - 1) / fragment)
+}
+
+// write gives the message to pion; it is the caller's turn.
+func (a *Association) write(ctx context.Context, m Message) error {
+	stream, err := a.outStream(outLane(m))
+	if err != nil {
+		return a.refusedSend(ctx)
+	}
+	n := a.fragments(len(m.Payload))
+	a.sending.written.Add(n)
+	if _, err := stream.WriteSCTP(m.Payload, sctp.PayloadProtocolIdentifier(m.PPID)); err != nil {
+		a.sending.written.Add(-n)
+		return a.refusedSend(ctx)
+	}
+	return nil
+}
+
+func (a *Association) outStream(l lane) (*sctp.Stream, error) {
+	if stream, ok := a.sending.lanes[l]; ok {
+		return stream, nil
+	}
+	stream, err := a.pion.OpenStream(uint16(l), 0)
+	if err != nil {
+		return nil, err
+	}
+	stream.SetReliabilityParams(l.unordered(), sctp.ReliabilityTypeReliable, 0)
+	if a.sending.lanes == nil {
+		a.sending.lanes = map[lane]*sctp.Stream{}
+	}
+	a.sending.lanes[l] = stream
+	return stream, nil
+}
+
+// refusedSend says why pion took nothing: the association is being closed, or has just ended.
+func (a *Association) refusedSend(ctx context.Context) error {
+	switch {
+	case a.isDone():
+		return a.Err()
+	case a.peerClosing.Load():
+		return &CloseError{Reason: PeerShutdown, Detail: "under way"}
+	case a.closing.Load():
+		return &CloseError{Reason: LocalShutdown, Detail: "under way"}
+	}
+	select {
+	case <-a.done:
+		return a.Err()
+	case <-ctx.Done():
+		return fmt.Errorf("send to %s: %w", a.PeerAddr(), ctx.Err())
+	}
+}
+
+// outstanding counts DATA chunks that the peer has not acknowledged.
+func (s *sendBuffer) outstanding() uint32 { return s.written.Load() - s.acked.Load() }
+
+// empty reports whether the peer has everything.
+func (s *sendBuffer) empty(a *Association) bool { return a.pion.BufferedAmount() == 0 }
+
+// acknowledge notes a SACK or SHUTDOWN and reports whether it acknowledged more. It runs on the goroutine that reads the
+// link.
+func (s *sendBuffer) acknowledge(c packet.Chunk) bool {
+	tsn, ok := cumulativeTSN(c)
+	if !ok {
+		return false
+	}
+	acked := tsn + 1 - s.firstTSN
+	more := acked - s.acked.Load()
+	if more == 0 || more > s.outstanding() { // an old SACK, or one for what was never sent
+		return false
+	}
+	s.acked.Store(acked)
+	return true
+}
+
+// processed is called when pion has dealt with a packet.
+func (s *sendBuffer) processed() {
+	if !s.waiting.Load() {
+		return
+	}
+	select {
+	case s.room <- struct{}{}:
+	default:
+	}
+}

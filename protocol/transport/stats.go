@@ -1,0 +1,93 @@
+package transport
+
+import (
+	"iter"
+	"sync/atomic"
+)
+
+// Counter names what an endpoint counts. All counters grow from 0 at New.
+type Counter uint8
+
+// The counters. Those after the traffic are reasons why something was dropped, refused or ended.
+const (
+	PacketsReceived Counter = iota
+	PacketsSent
+	BytesReceived
+	BytesSent
+	InitsReceived
+	AssociationsAccepted
+	AssociationsDialled
+	Rebinds // a peer's UDP port changed, and the new one answered
+	Restarts
+	SendErrors          // the link refused a packet; SCTP repeats it
+	MalformedPackets    // header, chunk lengths or ports that cannot be
+	BadChecksums        // CRC32c wrong
+	OversizedPackets    // longer than pion reads
+	OutOfTheBlue        // belongs to no association
+	UnansweredBlue      // of those, the ones that must not be answered
+	WrongPorts          // tag of an association, but other SCTP ports
+	WrongAddresses      // tag of an association, but another IP address
+	BadInits            // INIT or INIT-ACK that must be discarded
+	RefusedInits        // INIT answered with ABORT
+	BadCookies          // forged, cut short, or not for this packet
+	StaleCookies        // older than the cookie life
+	ReplayedCookies     // of an association that has ended
+	MismatchedCookies   // refused by the action table of RFC 9260 section 5.2.4
+	RefusedAssociations // no room: ABORT "out of resource"
+	QueueOverflows      // a packet came while the association's packet queue was full; SCTP repeats it
+	UnknownChunks
+	UnwantedChunks // chunks that mean nothing in an established association
+	BadStreams     // DATA past the negotiated streams
+	EmptyData      // DATA without user data: the association is aborted
+	BadHeartbeats  // HEARTBEAT-ACK without our nonce
+	PathFailures
+	numCounters
+)
+
+// String is the counter's name in logs and metrics.
+func (c Counter) String() string {
+	if c >= numCounters {
+		return "unknown"
+	}
+	return [numCounters]string{
+		"packetsReceived", "packetsSent", "bytesReceived", "bytesSent", "initsReceived", "associationsAccepted",
+		"associationsDialled", "rebinds", "restarts", "sendErrors", "malformedPackets", "badChecksums",
+		"oversizedPackets", "outOfTheBlue", "unansweredBlue", "wrongPorts", "wrongAddresses", "badInits",
+		"refusedInits", "badCookies", "staleCookies", "replayedCookies", "mismatchedCookies", "refusedAssociations",
+		"queueOverflows", "unknownChunks", "unwantedChunks", "badStreams", "emptyData", "badHeartbeats", "pathFailures",
+	}[c]
+}
+
+// Stats is a snapshot of an endpoint.
+type Stats struct {
+	Associations int // that exist now
+	counts       [numCounters]uint64
+}
+
+// Count is the value of one counter.
+func (s Stats) Count(c Counter) uint64 { return s.counts[c] }
+
+// All walks the counters in the order of their declaration.
+func (s Stats) All() iter.Seq2[Counter, uint64] {
+	return func(yield func(Counter, uint64) bool) {
+		for c := range numCounters {
+			if !yield(c, s.counts[c]) {
+				return
+			}
+		}
+	}
+}
+
+// counters is written by every goroutine of an endpoint.
+type counters struct{ counts [numCounters]atomic.Uint64 }
+
+func (c *counters) add(which Counter) { c.counts[which].Add(1) }
+
+func (c *counters) addN(which Counter, n int) { c.counts[which].Add(uint64(n)) }
+
+func (c *counters) snapshot() (s Stats) {
+	for i := range c.counts {
+		s.counts[i] = c.counts[i].Load()
+	}
+	return s
+}
