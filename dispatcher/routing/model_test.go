@@ -1,6 +1,7 @@
 package routing_test
 
 import (
+	"flag"
 	"fmt"
 	"slices"
 	"testing"
@@ -45,6 +46,7 @@ type answer struct {
 
 type world struct {
 	t         *rapid.T
+	cfg       routing.Config
 	core      *routing.Core
 	now       time.Duration
 	connected bool
@@ -77,9 +79,15 @@ func testConfig() routing.Config {
 }
 
 func newWorld(t *rapid.T) *world {
+	cfg := testConfig()
+	cfg.InFlightLimit = rapid.SampledFrom([]int{3, 6, 60}).Draw(t, "limit")
+	cfg.MaxBytesPerNode = rapid.SampledFrom([]int{2000, 100_000}).Draw(t, "bytes")
+	cfg.HardCap = cfg.InFlightLimit * 2
+
 	w := &world{
 		t:         t,
-		core:      routing.New(testConfig(), 1),
+		cfg:       cfg,
+		core:      routing.New(cfg, 1),
 		connected: true,
 		sequences: map[uint64]uint64{},
 		ordered:   map[string][]message{},
@@ -90,7 +98,10 @@ func newWorld(t *rapid.T) *world {
 
 	for i := range rapid.IntRange(1, 4).Draw(t, "nodes") {
 		w.nodes = append(w.nodes, &processor{id: fmt.Sprintf("n%d", i)})
+		w.start(w.nodes[i])
 	}
+
+	w.rebuild()
 
 	return w
 }
@@ -249,15 +260,27 @@ func (w *world) rebuild() {
 func (w *world) actions() map[string]func(*rapid.T) {
 	percent := func(t *rapid.T, n int) bool { return rapid.IntRange(0, 99).Draw(t, "percent") < n }
 
-	return map[string]func(*rapid.T){
-		"submit": w.submit,
-		"carry":  func(t *rapid.T) { w.carry(w.node(), percent(t, 10)) },
-		"process": func(t *rapid.T) {
+	carry := func(t *rapid.T) {
+		for range 3 {
+			w.carry(w.node(), percent(t, 10))
+		}
+	}
+	process := func(t *rapid.T) {
+		for range 3 {
 			p := w.node()
 			if len(p.inbox) > 0 && p.alive {
 				w.process(p, rapid.IntRange(0, len(p.inbox)-1).Draw(t, "frame"), percent(t, 10))
 			}
-		},
+		}
+	}
+
+	return map[string]func(*rapid.T){
+		"submit":       w.submit,
+		"carry":        carry,
+		"carry on":     carry,
+		"process":      process,
+		"process on":   process,
+		"lose answers": func(t *rapid.T) { w.answers = w.answers[:rapid.IntRange(0, len(w.answers)).Draw(t, "left")] },
 		"answer": func(t *rapid.T) {
 			for range min(len(w.answers), rapid.IntRange(1, 8).Draw(t, "answers")) {
 				at := rapid.IntRange(0, len(w.answers)-1).Draw(t, "answer")
@@ -307,7 +330,7 @@ func (w *world) actions() map[string]func(*rapid.T) {
 		},
 		"": func(t *rapid.T) {
 			for _, n := range w.core.Stats().Nodes {
-				if n.InFlight < 0 || n.Bytes < 0 || n.InFlight > testConfig().HardCap {
+				if n.InFlight < 0 || n.Bytes < 0 || n.InFlight > w.cfg.HardCap {
 					t.Fatalf("%+v", n)
 				}
 			}
@@ -385,4 +408,24 @@ func TestEachMessageTakesEffectOnceAndInOrder(t *testing.T) {
 		w.heal()
 		w.check()
 	})
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+
+	// The defaults of rapid are too short for what takes many steps to go wrong.
+	set := map[string]bool{}
+	flag.Visit(func(f *flag.Flag) { set[f.Name] = true })
+
+	for name, value := range map[string]string{"rapid.checks": "600", "rapid.steps": "120"} {
+		if set[name] {
+			continue
+		}
+
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
+
+	m.Run()
 }
