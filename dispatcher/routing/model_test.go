@@ -47,6 +47,7 @@ type answer struct {
 type world struct {
 	t         *rapid.T
 	cfg       routing.Config
+	keys      []string
 	core      *routing.Core
 	now       time.Duration
 	connected bool
@@ -87,6 +88,7 @@ func newWorld(t *rapid.T) *world {
 	w := &world{
 		t:         t,
 		cfg:       cfg,
+		keys:      []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(t, "keys")],
 		core:      routing.New(cfg, 1),
 		connected: true,
 		sequences: map[uint64]uint64{},
@@ -109,9 +111,9 @@ func newWorld(t *rapid.T) *world {
 func (w *world) node() *processor { return rapid.SampledFrom(w.nodes).Draw(w.t, "node") }
 
 func (w *world) submit(t *rapid.T) {
-	for range rapid.IntRange(1, 12).Draw(t, "messages") {
+	for range rapid.IntRange(1, 20).Draw(t, "messages") {
 		epoch := rapid.Uint64Range(1, 2).Draw(t, "epoch")
-		key := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "key")
+		key := rapid.SampledFrom(w.keys).Draw(t, "key")
 		w.sequences[epoch]++
 		m := message{epoch, w.sequences[epoch]}
 		of := fmt.Sprintf("%s/%d", key, epoch)
