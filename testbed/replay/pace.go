@@ -1,0 +1,35 @@
+package replay
+
+import (
+	"context"
+	"time"
+)
+
+// pace says when messages are due.
+type pace struct {
+	start time.Time // of the round
+	speed float64   // +Inf: everything is due at once
+}
+
+// due is when something that is offset after the start of its capture is due.
+func (p pace) due(offset time.Duration) time.Time {
+	return p.start.Add(time.Duration(float64(offset) / p.speed))
+}
+
+// wait returns when offset is due; early with the context's error.
+func (p pace) wait(ctx context.Context, offset time.Duration) error {
+	left := time.Until(p.due(offset))
+	if left <= 0 {
+		return ctx.Err()
+	}
+
+	timer := time.NewTimer(left)
+	defer timer.Stop()
+
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

@@ -1,0 +1,188 @@
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/netip"
+	"sync"
+
+	"github.com/rs/zerolog"
+
+	"skyring/protocol/transport"
+	"skyring/statestore"
+	"skyring/testbed/trace"
+)
+
+// ErrNothing says that the captures hold no message to send.
+var ErrNothing = errors.New("nothing to replay")
+
+// Replay plays captures into a target.
+type Replay struct {
+	// static after New
+	cfg      Config
+	stations []*station
+	messages uint64 // of one round
+	store    *statestore.Store
+	progress func(done, total uint64)
+	log      zerolog.Logger
+}
+
+// New plans the replay. store is where the target keeps its sessions, nil: the ledger is
+// not compared. progress, nil for none, is told from one goroutine at a time how many
+// messages are through. ErrNothing: no user message was captured on the side chosen.
+func New(cfg Config, traces []*trace.Trace, store *statestore.Store, progress func(done, total uint64), log zerolog.Logger) (*Replay, error) {
+	if err := cfg.Validate(); err != nil {
+		return nil, fmt.Errorf("replay settings: %w", err)
+	}
+
+	if progress == nil {
+		progress = func(uint64, uint64) {}
+	}
+
+	r := &Replay{cfg: cfg, stations: plan(traces, cfg.Side), store: store, progress: progress, log: log}
+	if len(r.stations) == 0 {
+		return nil, fmt.Errorf("%w: the captures hold no whole user message of side %q", ErrNothing, cfg.Side)
+	}
+
+	for _, s := range r.stations {
+		r.messages += uint64(len(s.messages))
+	}
+
+	r.cfg.Transport = fit(cfg.Transport, r.stations)
+
+	return r, nil
+}
+
+// fit raises the limits of replay's own end to what the stations need; it only dials.
+func fit(cfg transport.Config, stations []*station) transport.Config {
+	cfg.AcceptBacklog = 0
+	cfg.MaxAssociations = max(cfg.MaxAssociations, len(stations))
+
+	for _, s := range stations {
+		cfg.Streams = max(cfg.Streams, s.streams())
+
+		for _, m := range s.messages {
+			cfg.MaxMessage = max(cfg.MaxMessage, uint32(len(m.Payload))) //nolint:gosec // a message of a capture
+		}
+	}
+
+	cfg.ReceiveWindow = max(cfg.ReceiveWindow, cfg.MaxMessage)
+	cfg.SendBuffer = max(cfg.SendBuffer, int(cfg.MaxMessage))
+
+	return cfg
+}
+
+// Run plays all rounds, judges them and returns the verdict; a bad one is no error. When
+// ctx ends, it closes what is open in order and returns the verdict of what was sent so
+// far, without the ledger, together with the context's error.
+func (r *Replay) Run(ctx context.Context) (*Verdict, error) {
+	var (
+		since baseline
+		err   error
+	)
+
+	if r.store != nil {
+		if since, err = takeBaseline(ctx, r.store); err != nil {
+			return nil, err
+		}
+	}
+
+	rounds, err := r.play(ctx)
+	if err != nil {
+		return nil, err
+	}
+
+	v, want := r.judge(rounds)
+	if err := ctx.Err(); err != nil {
+		return v, fmt.Errorf("replay interrupted: %w", err)
+	}
+
+	if r.store == nil {
+		v.withoutLedger()
+
+		return v, nil
+	}
+
+	o, c, err := settle(ctx, r.store, since, want.sessions, r.cfg.IdleTimeout)
+	if err != nil {
+		return v, err
+	}
+
+	v.withLedger(o, c)
+
+	return v, nil
+}
+
+// play opens the socket and plays the rounds over it.
+func (r *Replay) play(ctx context.Context) ([]*round, error) {
+	link, err := transport.ListenUDP(localAddress(r.cfg.Target.Addr()))
+	if err != nil {
+		return nil, fmt.Errorf("open a socket to replay from: %w", err)
+	}
+
+	endpoint, err := transport.New(link, r.cfg.Transport, r.log)
+	if err != nil {
+		return nil, errors.Join(fmt.Errorf("open a socket to replay from: %w", err), link.Close())
+	}
+
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+
+	var (
+		serving sync.WaitGroup
+		failure error
+	)
+
+	serving.Go(func() { failure = endpoint.Run(running) })
+
+	rounds := r.rounds(ctx, endpoint)
+
+	stop()
+	serving.Wait()
+
+	if failure != nil && !errors.Is(failure, context.Canceled) {
+		return nil, fmt.Errorf("replay over %s: %w", link.LocalAddr(), failure)
+	}
+
+	return rounds, nil
+}
+
+func (r *Replay) rounds(ctx context.Context, endpoint *transport.Endpoint) []*round {
+	times := newLatencies()
+	total := r.messages * uint64(r.cfg.Times) //nolint:gosec // at least 1
+
+	var (
+		rounds []*round
+		before uint64
+	)
+
+	for n := range r.cfg.Times {
+		if ctx.Err() != nil {
+			break
+		}
+
+		r.log.Debug().Int("round", n+1).Int("stations", len(r.stations)).Msg("round begins")
+
+		one := newRound(r.cfg, endpoint, r.stations, times)
+		one.play(ctx, func(one *round) { r.progress(before+one.done(), total) })
+		before += one.done()
+		rounds = append(rounds, one)
+	}
+
+	return rounds
+}
+
+// localAddress is where to send from to a target: a free port, on loopback for a target
+// there.
+func localAddress(target netip.Addr) netip.AddrPort {
+	switch {
+	case target.Is4() && target.IsLoopback():
+		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0)
+	case target.Unmap().Is4():
+		return netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
+	case target.IsLoopback():
+		return netip.AddrPortFrom(netip.IPv6Loopback(), 0)
+	default:
+		return netip.AddrPortFrom(netip.IPv6Unspecified(), 0)
+	}
+}

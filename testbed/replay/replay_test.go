@@ -1,0 +1,579 @@
+package replay_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"skyring/protocol/receipt"
+	"skyring/protocol/transport"
+	"skyring/testbed/replay"
+	"skyring/testbed/trace"
+)
+
+// capture is a trace of n messages a direction on two associations, over three streams
+// and with one in five unordered.
+func capture(n int) *trace.Trace {
+	start := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	t := &trace.Trace{File: "made.pcap", Start: start}
+
+	for a := range 2 {
+		t.Associations = append(t.Associations, trace.Association{
+			ID:     a,
+			Client: trace.Endpoint{Addrs: []netip.Addr{netip.MustParseAddr("10.0.0.1")}, Port: uint16(40000 + a)},
+			Server: trace.Endpoint{Addrs: []netip.Addr{netip.MustParseAddr("10.0.0.2")}, Port: 36412},
+		})
+	}
+
+	for i := range n {
+		for a := range 2 {
+			for _, d := range []trace.Direction{trace.ToServer, trace.ToClient} {
+				t.Messages = append(t.Messages, trace.Message{
+					Time:        start.Add(time.Duration(i) * time.Millisecond),
+					Association: a,
+					Direction:   d,
+					Stream:      uint16(i % 3),
+					PPID:        uint32(100 + a),
+					Unordered:   i%5 == 4,
+					Payload:     fmt.Appendf(nil, "message %d of association %d %s", i, a, d),
+				})
+			}
+		}
+	}
+
+	return t
+}
+
+// counts are the numbers of a verdict that tests look at.
+type counts struct{ sent, acknowledged, lost, doubled, outOfOrder, differs, unexpected, unsent uint64 }
+
+func countsOf(v *replay.Verdict) counts {
+	return counts{v.Sent, v.Acknowledged, v.Lost, v.Doubled, v.OutOfOrder, v.LedgerDiffers, v.Unexpected, v.Unsent}
+}
+
+func TestVerdictByReceiptsAndLedger(t *testing.T) {
+	const n = 40 // messages a direction and association: 160 in all
+
+	tests := map[string]struct {
+		behave func(int, receipt.Receipt) (int, []receipt.Receipt)
+		want   counts
+	}{
+		"good": {once, counts{sent: 160, acknowledged: 160}},
+		"receipt doubled": {func(i int, r receipt.Receipt) (int, []receipt.Receipt) {
+			if i == 70 {
+				return 1, []receipt.Receipt{r, r}
+			}
+
+			return 1, []receipt.Receipt{r}
+		}, counts{sent: 160, acknowledged: 160, doubled: 1}},
+		"receipt dropped": {func(i int, r receipt.Receipt) (int, []receipt.Receipt) {
+			if i == 70 {
+				return 1, nil
+			}
+
+			return 1, []receipt.Receipt{r}
+		}, counts{sent: 160, acknowledged: 159, lost: 1}},
+		"message dropped": {func(i int, r receipt.Receipt) (int, []receipt.Receipt) {
+			if i == 70 {
+				return 0, nil
+			}
+
+			return 1, []receipt.Receipt{r}
+		}, counts{sent: 160, acknowledged: 159, lost: 1, differs: 1}},
+		"committed twice": {func(i int, r receipt.Receipt) (int, []receipt.Receipt) {
+			if i == 70 {
+				return 2, []receipt.Receipt{r}
+			}
+
+			return 1, []receipt.Receipt{r}
+		}, counts{sent: 160, acknowledged: 160, differs: 1}},
+		"another content": {func(i int, r receipt.Receipt) (int, []receipt.Receipt) {
+			if i == 70 {
+				r.Hash++
+			}
+
+			return 1, []receipt.Receipt{r}
+		}, counts{sent: 160, acknowledged: 159, lost: 1, unexpected: 1}},
+		"ordinal never sent": {func(i int, r receipt.Receipt) (int, []receipt.Receipt) {
+			far := r
+			far.Ordinal = 1000
+
+			if i == 70 {
+				return 1, []receipt.Receipt{far, r}
+			}
+
+			return 1, []receipt.Receipt{r}
+		}, counts{sent: 160, acknowledged: 160, unexpected: 1}},
+		"quarantined": {func(i int, r receipt.Receipt) (int, []receipt.Receipt) {
+			if i == 70 {
+				r.Status = receipt.Quarantined
+
+				return 0, []receipt.Receipt{r}
+			}
+
+			return 1, []receipt.Receipt{r}
+		}, counts{sent: 160, acknowledged: 159, lost: 1, differs: 1}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			store := openStore(t)
+			g := &target{t: t, store: store, behave: tt.behave}
+			v := run(t, config(g.start(16)), store, capture(n))
+
+			if got := countsOf(v); got != tt.want {
+				t.Errorf("got  %+v\nwant %+v\n%+v", got, tt.want, v)
+			}
+
+			if good := name == "good"; v.OK() != good {
+				t.Errorf("OK %v, want %v: %+v", v.OK(), good, v)
+			}
+
+			checkRest(t, v, n)
+		})
+	}
+}
+
+// checkRest looks at what a fault must not change.
+func checkRest(t *testing.T, v *replay.Verdict, n uint64) {
+	t.Helper()
+
+	if v.PPID[100] != 2*n || v.PPID[101] != 2*n || len(v.PPID) != 2 {
+		t.Errorf("PPIDs %v, want %d each of 100 and 101", v.PPID, 2*n)
+	}
+
+	if v.Sessions != 4 || v.Associations != 4 {
+		t.Errorf("%d sessions over %d associations, want 4 each", v.Sessions, v.Associations)
+	}
+
+	if l := v.Latency; l.P50 <= 0 || l.P50 > l.P99 || l.P99 > l.P999 || v.Seconds <= 0 || v.MessagesPerSecond <= 0 {
+		t.Errorf("latency %+v, %v s, %v/s", l, v.Seconds, v.MessagesPerSecond)
+	}
+
+	var nodes uint64
+	for _, count := range v.Nodes {
+		nodes += count
+	}
+
+	if nodes < v.Sent-1 || nodes > v.Sent+1 {
+		t.Errorf("nodes %v, want all of %d", v.Nodes, v.Sent)
+	}
+}
+
+// swapper holds a receipt back until the next one on the same association has gone.
+type swapper struct {
+	mu   sync.Mutex
+	held map[uint16]receipt.Receipt
+}
+
+func TestReceiptsOutOfOrder(t *testing.T) {
+	var once sync.Once
+
+	s := swapper{held: map[uint16]receipt.Receipt{}}
+	g := &target{t: t, behave: func(_ int, r receipt.Receipt) (int, []receipt.Receipt) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+
+		if r.Unordered {
+			return 1, []receipt.Receipt{r}
+		}
+
+		if held, ok := s.held[r.Stream]; ok {
+			delete(s.held, r.Stream)
+
+			return 1, []receipt.Receipt{r, held}
+		}
+
+		out := []receipt.Receipt{r}
+
+		once.Do(func() {
+			s.held[r.Stream] = r
+			out = nil
+		})
+
+		return 1, out
+	}}
+
+	cfg := config(g.start(16))
+	cfg.Side = replay.Client
+	tr := capture(30)
+	tr.Messages = slices.DeleteFunc(tr.Messages, func(m trace.Message) bool { return m.Association != 0 })
+
+	v := run(t, cfg, nil, tr)
+	if want := (counts{sent: 30, acknowledged: 30, outOfOrder: 1}); countsOf(v) != want {
+		t.Errorf("got %+v, want %+v: %+v", countsOf(v), want, v)
+	}
+
+	if v.OK() || v.Ledger || len(v.Warnings) != 1 {
+		t.Errorf("OK %v, ledger %v, warnings %q, want a bad verdict that says the ledger was not compared", v.OK(), v.Ledger, v.Warnings)
+	}
+}
+
+// TestUnorderedMatchByContent gives unordered messages ordinals as if they had arrived
+// the other way round.
+func TestUnorderedMatchByContent(t *testing.T) {
+	var (
+		mu   sync.Mutex
+		held []receipt.Receipt
+	)
+
+	g := &target{t: t, behave: func(_ int, r receipt.Receipt) (int, []receipt.Receipt) {
+		mu.Lock()
+		defer mu.Unlock()
+
+		held = append(held, r)
+		if len(held) < 10 {
+			return 1, nil
+		}
+
+		for i := range held {
+			held[i].Ordinal = uint64(len(held) - i)
+		}
+
+		return 1, append(held, held[3])
+	}}
+
+	cfg := config(g.start(16))
+	cfg.Side = replay.Client
+	tr := capture(10)
+	tr.Messages = slices.DeleteFunc(tr.Messages, func(m trace.Message) bool { return m.Association != 0 })
+
+	for i := range tr.Messages {
+		m := &tr.Messages[i]
+		m.Unordered, m.Stream = true, 0
+		m.Payload = fmt.Appendf(nil, "one of %d", i/4) // equal ones among them
+	}
+
+	v := run(t, cfg, nil, tr)
+	if want := (counts{sent: 10, acknowledged: 10, doubled: 1}); countsOf(v) != want {
+		t.Errorf("got %+v, want %+v", countsOf(v), want)
+	}
+}
+
+func TestTargetWithoutReceipts(t *testing.T) {
+	tests := map[string]struct {
+		mode   replay.ReceiptMode
+		behave func(int, receipt.Receipt) (int, []receipt.Receipt)
+		want   counts
+	}{
+		"good, noticed": {replay.ReceiptsAuto, once, counts{sent: 160, acknowledged: 160}},
+		"good, told":    {replay.ReceiptsOff, once, counts{sent: 160, acknowledged: 160}},
+		"lost": {replay.ReceiptsOff, func(i int, _ receipt.Receipt) (int, []receipt.Receipt) {
+			return min(1, i%70), nil
+		}, counts{sent: 160, acknowledged: 158, lost: 2, differs: 2}},
+		"doubled": {replay.ReceiptsAuto, func(i int, _ receipt.Receipt) (int, []receipt.Receipt) {
+			return 1 + i/160, nil
+		}, counts{sent: 160, acknowledged: 160, doubled: 1, differs: 1}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			store := openStore(t)
+			g := &target{t: t, store: store, behave: tt.behave, silent: true}
+
+			cfg := config(g.start(16))
+			cfg.Receipts, cfg.Window = tt.mode, 5
+
+			v := run(t, cfg, store, capture(40))
+
+			got := countsOf(v)
+			if name == "lost" {
+				got.differs = max(got.differs, 2) // both may be of one session
+			}
+
+			if got != tt.want || v.Receipts {
+				t.Errorf("got  %+v\nwant %+v\n%+v", got, tt.want, v)
+			}
+		})
+	}
+}
+
+func TestNobodyCanJudge(t *testing.T) {
+	g := &target{t: t, behave: once, silent: true}
+
+	v := run(t, config(g.start(16)), nil, capture(4))
+	if v.OK() || len(v.Errors) != 1 || !strings.Contains(v.Errors[0], "nothing can be judged") {
+		t.Errorf("verdict %+v, want an error that nothing can be judged", v)
+	}
+}
+
+func TestStreamsAreFolded(t *testing.T) {
+	store := openStore(t)
+	g := &target{t: t, store: store, behave: once}
+
+	v := run(t, config(g.start(2)), store, capture(40))
+	if !v.OK() || len(v.Warnings) != 1 || !strings.Contains(v.Warnings[0], "another stream") {
+		t.Errorf("verdict %+v, want a good one that warns of folded streams", v)
+	}
+}
+
+func TestRoundsAndFilesAddUp(t *testing.T) {
+	store := openStore(t)
+	g := &target{t: t, store: store, behave: once}
+
+	first, second := capture(10), capture(10)
+	for i := range second.Messages { // ISUP: sessions that all associations and files share
+		for _, tr := range []*trace.Trace{first, second} {
+			tr.Messages[i].PPID, tr.Messages[i].Payload = 3, isup(uint16(i%4), byte(i))
+		}
+	}
+
+	cfg := config(g.start(16))
+	cfg.Times = 3
+
+	run(t, cfg, store, first) // what is there before does not count
+
+	v := run(t, cfg, store, first, second)
+	if want := (counts{sent: 240, acknowledged: 240}); countsOf(v) != want || !v.OK() {
+		t.Errorf("got %+v, want %+v: %+v", countsOf(v), want, v)
+	}
+
+	if v.Sessions != 4 || v.Associations != 24 {
+		t.Errorf("%d sessions over %d associations, want 4 circuits over 24", v.Sessions, v.Associations)
+	}
+
+	var nodes uint64
+	for _, count := range v.Nodes {
+		nodes += count
+	}
+
+	if nodes != 240 {
+		t.Errorf("nodes %v, want those of this run alone", v.Nodes)
+	}
+}
+
+// isup is an M3UA DATA message with an ISUP message of a circuit (RFC 4666 section 3.3.1).
+func isup(cic uint16, content byte) []byte {
+	protocolData := []byte{
+		0x02, 0x10, 0, 20, // parameter Protocol Data, length
+		0, 0, 0, 1, 0, 0, 0, 2, // OPC, DPC
+		5, 2, 0, 0, // SI = ISUP, NI, MP, SLS
+		byte(cic), byte(cic >> 8), 0x10, content,
+	}
+
+	return append([]byte{1, 0, 1, 1, 0, 0, 0, byte(8 + len(protocolData))}, protocolData...)
+}
+
+func TestAssociationFails(t *testing.T) {
+	var first sync.Once
+
+	g := &target{t: t, behave: once, admit: func(a *transport.Association) {
+		first.Do(func() { a.Abort("maintenance") })
+	}}
+
+	v := run(t, config(g.start(16)), nil, capture(20))
+	if v.OK() || len(v.Errors) != 1 {
+		t.Fatalf("verdict %+v, want one failed association", v)
+	}
+
+	for _, want := range []string{"made.pcap", "association", "maintenance", "20 messages"} {
+		if !strings.Contains(v.Errors[0], want) {
+			t.Errorf("error %q does not say %q", v.Errors[0], want)
+		}
+	}
+
+	if v.Sent+v.Unsent != 80 || v.Acknowledged != 60 || v.Lost != v.Sent-60 {
+		t.Errorf("verdict %+v, want 60 acknowledged and the rest lost or not sent", v)
+	}
+}
+
+func TestNobodyListens(t *testing.T) {
+	link, err := transport.ListenUDP(netip.MustParseAddrPort("127.0.0.1:0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	addr := link.LocalAddr()
+	if err := link.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	cfg := config(addr)
+	cfg.DialTimeout = 200 * time.Millisecond
+
+	v := run(t, cfg, nil, capture(2))
+	if v.OK() || v.Sent != 0 || v.Unsent != 8 || len(v.Errors) != 4 {
+		t.Fatalf("verdict %+v, want four associations that did not come up", v)
+	}
+
+	if !strings.Contains(v.Errors[0], addr.String()) {
+		t.Errorf("error %q does not name %s", v.Errors[0], addr)
+	}
+}
+
+func TestPaceOfTheCapture(t *testing.T) {
+	var (
+		mu    sync.Mutex
+		order []uint64
+	)
+
+	g := &target{t: t, behave: func(_ int, r receipt.Receipt) (int, []receipt.Receipt) {
+		mu.Lock()
+		defer mu.Unlock()
+
+		order = append(order, r.Hash)
+
+		return 1, []receipt.Receipt{r}
+	}}
+
+	tr := capture(10)
+	tr.Messages = slices.DeleteFunc(tr.Messages, func(m trace.Message) bool { return m.Direction == trace.ToClient })
+
+	var want []uint64
+
+	for i := range tr.Messages { // the two associations take turns, far enough apart
+		tr.Messages[i].Time = tr.Start.Add(time.Duration(i) * 40 * time.Second)
+		tr.Messages[i].Stream, tr.Messages[i].Unordered = 0, false
+		want = append(want, receipt.Hash(tr.Messages[i].Payload))
+	}
+
+	cfg := config(g.start(16))
+	cfg.Speed = 1000
+	cfg.IdleTimeout = 20 * time.Millisecond // less than between messages: waiting is not idleness
+
+	if v := run(t, cfg, nil, tr); countsOf(v) != (counts{sent: 20, acknowledged: 20}) {
+		t.Errorf("verdict %+v, want all acknowledged", v)
+	}
+
+	mu.Lock()
+	defer mu.Unlock()
+
+	if !slices.Equal(order, want) {
+		t.Errorf("messages arrived in the order %x, want %x", order, want)
+	}
+}
+
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+
+	g := &target{t: t, behave: func(number int, r receipt.Receipt) (int, []receipt.Receipt) {
+		if number == 10 {
+			cancel()
+		}
+
+		return 1, []receipt.Receipt{r}
+	}}
+
+	cfg := config(g.start(16))
+	cfg.Speed = 0.001 // the capture would take long
+
+	tr := capture(10)
+	tr.Messages = append(tr.Messages, tr.Messages...)
+
+	for i := range tr.Messages[:40] {
+		tr.Messages[i].Time = tr.Start
+	}
+
+	r, err := replay.New(cfg, []*trace.Trace{tr}, nil, nil, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	v, err := r.Run(ctx)
+	if !errors.Is(err, context.Canceled) || v == nil || v.Sent < 10 || v.Unsent == 0 {
+		t.Errorf("got %+v, %v, want the verdict so far and the context's error", v, err)
+	}
+}
+
+func TestProgressReachesTheTotal(t *testing.T) {
+	g := &target{t: t, behave: once}
+	cfg := config(g.start(16))
+	cfg.Times = 2
+
+	var done, total uint64
+
+	r, err := replay.New(cfg, []*trace.Trace{capture(10)}, nil, func(d, n uint64) {
+		if d < done {
+			t.Errorf("progress went back from %d to %d", done, d)
+		}
+
+		done, total = d, n
+	}, zerolog.Nop())
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := r.Run(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+
+	if done != 80 || total != 80 {
+		t.Errorf("progress ended at %d of %d, want 80 of 80", done, total)
+	}
+}
+
+func TestNewRefuses(t *testing.T) {
+	to := netip.MustParseAddrPort("127.0.0.1:9899")
+	tests := map[string]struct {
+		edit func(*replay.Config)
+		want string
+	}{
+		"side":     {func(c *replay.Config) { c.Side = "left" }, "side:"},
+		"receipts": {func(c *replay.Config) { c.Receipts = "maybe" }, "receipts:"},
+		"speed":    {func(c *replay.Config) { c.Speed = math.NaN() }, "speed:"},
+		"target":   {func(c *replay.Config) { c.Target = netip.AddrPort{} }, "target:"},
+		"times":    {func(c *replay.Config) { c.Times = 0 }, "times:"},
+		"window":   {func(c *replay.Config) { c.Window = 0 }, "window:"},
+		"timeout":  {func(c *replay.Config) { c.IdleTimeout = 0 }, "idleTimeout:"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			cfg := config(to)
+			tt.edit(&cfg)
+
+			_, err := replay.New(cfg, []*trace.Trace{capture(1)}, nil, nil, zerolog.Nop())
+			if err == nil || !strings.Contains(err.Error(), tt.want) {
+				t.Errorf("error %v does not name %s", err, tt.want)
+			}
+		})
+	}
+
+	if _, err := replay.New(config(to), []*trace.Trace{{File: "x"}}, nil, nil, zerolog.Nop()); !errors.Is(err, replay.ErrNothing) {
+		t.Errorf("error %v for a capture without messages, want ErrNothing", err)
+	}
+}
+
+func TestVerdictForms(t *testing.T) {
+	g := &target{t: t, behave: once}
+	v := run(t, config(g.start(16)), nil, capture(4))
+
+	encoded, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var object map[string]any
+	if err := json.Unmarshal(encoded, &object); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, name := range []string{
+		"sent", "acknowledged", "lost", "doubled", "outOfOrder", "ledgerDiffers", "sessions",
+		"ppid", "nodes", "latency", "seconds", "messagesPerSecond",
+	} {
+		if _, there := object[name]; !there {
+			t.Errorf("JSON %s has no %q", encoded, name)
+		}
+	}
+
+	var text bytes.Buffer
+	if err := v.Render(&text); err != nil {
+		t.Fatal(err)
+	}
+
+	for _, want := range []string{"sent          16 messages", "PPID 100", "p99.9", "ledger        not compared", "verdict       good"} {
+		if !strings.Contains(text.String(), want) {
+			t.Errorf("text does not say %q:\n%s", want, &text)
+		}
+	}
+}
