@@ -1,19 +1,19 @@
 // Package processor gives messages their effect on sessions. It keeps no state of its own: every session lives in the state store, so any processor
 // can take over from any other one at any message.
 //
-//	        frames of envelopes (NATS)                 answers, per dispatcher
-//	                 |                                          ^
-//	           subscription --- one goroutine, keeps order      |
-//	            /    |    \     by hash of the session key      |
-//	       worker  worker  worker  (bounded queues; full: the subscription waits)
-//	          |
-//	          |  gather what is queued, group it by key
-//	          |  record: hint of the last commit, else Load
-//	          |  engine: record + envelopes -> record' + answers     pure; calls the Handler
-//	          |  Commit all record' in one pipeline
-//	          |     Written  -> answers go out
-//	          |     Conflict -> engine again on what is there
-//	          |     Unknown  -> Unavailable; the dispatcher sends again
+//	 frames of envelopes (NATS)                 answers, per dispatcher
+//	          |                                          ^
+//	    subscription --- one goroutine, keeps order      |
+//	     /    |    \     by hash of the session key      |
+//	worker  worker  worker  (bounded queues; full: the subscription waits)
+//	   |
+//	   |  gather what is queued, group it by key
+//	   |  record: hint of the last commit, else Load
+//	   |  engine: record + envelopes -> record' + answers     pure; calls the Handler
+//	   |  Commit all record' in one pipeline
+//	   |     Written  -> answers go out
+//	   |     Conflict -> engine again on what is there
+//	   |     Unknown  -> Unavailable; the dispatcher sends again
 //
 // No answer that says "done" leaves before its commit was acknowledged.
 //

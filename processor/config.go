@@ -1,0 +1,88 @@
+package processor
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"skyring/protocol/bus"
+)
+
+// Config is what a processor is told about itself.
+type Config struct {
+	ID        string        `env:"ID"        yaml:"id"`        // of the node, unique in the namespace, see bus.ValidateID
+	Namespace bus.Namespace `env:"NAMESPACE" yaml:"namespace"` // shared with the dispatchers
+	Capacity  uint32        `env:"CAPACITY"  yaml:"capacity"`  // messages per second sustained at the response target: its share of the ring
+
+	Workers      int `env:"WORKERS"       yaml:"workers"`      // batches worked on at a time; each waits for the store on its own
+	Batch        int `env:"BATCH"         yaml:"batch"`        // messages of one batch, about
+	Queue        int `env:"QUEUE"         yaml:"queue"`        // frames that may wait for a worker; full: the subscription waits
+	HintSessions int `env:"HINT_SESSIONS" yaml:"hintSessions"` // sessions whose last record is remembered, over all workers
+
+	SessionTTL    time.Duration `env:"SESSION_TTL"    yaml:"sessionTTL"`    // a session without messages is forgotten after it
+	LongestExpiry time.Duration `env:"LONGEST_EXPIRY" yaml:"longestExpiry"` // messages that could still be committed later than this are refused; more than any dispatcher's expiry plus skew of clocks
+	Strikes       int           `env:"STRIKES"        yaml:"strikes"`       // failures of the handler after which a message is set aside
+
+	Heartbeat    time.Duration `env:"HEARTBEAT"     yaml:"heartbeat"`    // interval, give or take a fifth at random
+	DrainQuiet   time.Duration `env:"DRAIN_QUIET"   yaml:"drainQuiet"`   // drained is who had nothing to do for so long
+	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" yaml:"drainTimeout"` // the longest time to drain
+}
+
+// DefaultConfig lacks the id alone.
+func DefaultConfig() Config {
+	return Config{
+		Namespace:     "default",
+		Capacity:      1000,
+		Workers:       8,
+		Batch:         256,
+		Queue:         256,
+		HintSessions:  1 << 16,
+		SessionTTL:    24 * time.Hour,
+		LongestExpiry: time.Minute,
+		Strikes:       3,
+		Heartbeat:     time.Second,
+		DrainQuiet:    300 * time.Millisecond,
+		DrainTimeout:  10 * time.Second,
+	}
+}
+
+// Validate reports every fault at once, each by its yaml key.
+func (c Config) Validate() error {
+	var faults []error
+	if err := bus.ValidateID(c.ID); err != nil {
+		faults = append(faults, fmt.Errorf("id: %w", err))
+	}
+	if err := c.Namespace.Validate(); err != nil {
+		faults = append(faults, fmt.Errorf("namespace: %w", err))
+	}
+	for _, n := range []struct {
+		key          string
+		value, least int
+	}{
+		{"capacity", int(c.Capacity), 1},
+		{"workers", c.Workers, 1},
+		{"batch", c.Batch, 1},
+		{"queue", c.Queue, 1},
+		{"hintSessions", c.HintSessions, c.Workers},
+		{"strikes", c.Strikes, 1},
+	} {
+		if n.value < n.least {
+			faults = append(faults, fmt.Errorf("%s: %d must be at least %d", n.key, n.value, n.least))
+		}
+	}
+	for _, d := range []struct {
+		key          string
+		value, least time.Duration
+	}{
+		{"longestExpiry", c.LongestExpiry, time.Second},
+		{"sessionTTL", c.SessionTTL, 2 * c.LongestExpiry},
+		{"heartbeat", c.Heartbeat, time.Millisecond},
+		{"drainQuiet", c.DrainQuiet, time.Millisecond},
+		{"drainTimeout", c.DrainTimeout, c.DrainQuiet},
+	} {
+		if d.value < d.least {
+			faults = append(faults, fmt.Errorf("%s: %v must be at least %v", d.key, d.value, d.least))
+		}
+	}
+	return errors.Join(faults...)
+}

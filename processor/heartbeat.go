@@ -1,0 +1,88 @@
+package processor
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"skyring/protocol/bus"
+)
+
+// helloWait is the longest random wait before a hello is answered, so that not all nodes answer at once.
+const helloWait = 100 * time.Millisecond
+
+// wish asks for a heartbeat before its time.
+func (p *Processor) wish() {
+	select {
+	case p.announce <- struct{}{}:
+	default: // one is wished for already
+	}
+}
+
+// become changes the state and tells everybody.
+func (p *Processor) become(s bus.NodeState) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.state = s
+	p.beat()
+}
+
+// beats sends heartbeats until the processor stops.
+func (p *Processor) beats(ctx context.Context) {
+	next := time.NewTimer(p.interval())
+	defer next.Stop()
+	due := time.Now().Add(p.interval())
+	for {
+		select {
+		case <-p.stop:
+			return
+		case <-p.announce:
+			if early := rand.N(helloWait); early < time.Until(due) {
+				next.Reset(early)
+			}
+			continue
+		case <-next.C:
+		}
+		p.measureOffset(ctx)
+		p.mu.Lock()
+		p.beat()
+		p.mu.Unlock()
+		interval := p.interval()
+		due = time.Now().Add(interval)
+		next.Reset(interval)
+	}
+}
+
+// interval is the configured one, give or take a fifth.
+func (p *Processor) interval() time.Duration {
+	fifth := p.cfg.Heartbeat / 5
+	return p.cfg.Heartbeat - fifth + rand.N(2*fifth+1)
+}
+
+// beat sends a heartbeat. p.mu is held.
+func (p *Processor) beat() {
+	p.sequence++
+	rate, response := p.meter.reading(time.Now())
+	h := bus.Heartbeat{
+		ID: p.cfg.ID, Incarnation: p.incarnation, Sequence: p.sequence, State: p.state, Capacity: p.cfg.Capacity,
+		InFlight: uint32(max(0, p.meter.inFlight.Load())), MessagesPerSecond: rate, ResponseMicros: response, ClockOffset: p.offset.Load(),
+	}
+	if err := p.conn.Publish(p.cfg.Namespace.Heartbeats(), "", h.Append(nil)); err != nil {
+		p.log.Debug().Err(err).Msg("heartbeat could not be sent")
+	}
+}
+
+// measureOffset asks the store for the time; the answer is taken for that of half way.
+func (p *Processor) measureOffset(ctx context.Context) {
+	before := time.Now()
+	redis, err := p.store.Time(ctx)
+	p.reachable(err)
+	if err != nil {
+		return
+	}
+	half := time.Since(before) / 2
+	p.offset.Store(redis - before.Add(half).UnixMicro())
+}
+
+// redisNow is the store's time as well as it is known.
+func (p *Processor) redisNow() int64 { return time.Now().UnixMicro() + p.offset.Load() }

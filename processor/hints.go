@@ -1,0 +1,58 @@
+package processor
+
+import (
+	"time"
+
+	"github.com/hashicorp/golang-lru/v2/simplelru"
+
+	"skyring/statestore"
+)
+
+// hint is the last record seen of a session. Another processor may have written since: then the commit made from it finds a conflict.
+type hint struct {
+	record *statestore.Record
+	lives  int64 // us, Redis time: until then the store promised to keep it; 0: not known
+}
+
+// lost tells that the store forgot writes: what is there now is older than what was seen, or of another line, or gone before its time.
+func (h hint) lost(current *statestore.Record, now int64) bool {
+	switch {
+	case h.record == nil, h.lives != 0 && now >= h.lives:
+		return false
+	case current == nil:
+		return h.lives != 0
+	case current.Version == h.record.Version:
+		return current.Tag != h.record.Tag
+	default:
+		return current.Version < h.record.Version
+	}
+}
+
+// hints remembers the sessions used last. Owned by one worker.
+type hints struct {
+	lru *simplelru.LRU[string, hint]
+	ttl int64 // us
+}
+
+func newHints(sessions int, ttl time.Duration) (hints, error) {
+	lru, err := simplelru.NewLRU[string, hint](sessions, nil)
+	return hints{lru: lru, ttl: ttl.Microseconds()}, err
+}
+
+func (h hints) find(key string) (hint, bool) { return h.lru.Get(key) }
+
+func (h hints) written(key string, r *statestore.Record, now int64) {
+	h.lru.Add(key, hint{record: r, lives: now + h.ttl})
+}
+
+// seen remembers what the store has; nothing is a reason to forget.
+func (h hints) seen(key string, r *statestore.Record) hint {
+	if r == nil {
+		h.lru.Remove(key)
+		return hint{}
+	}
+	h.lru.Add(key, hint{record: r})
+	return hint{record: r}
+}
+
+func (h hints) drop(key string) { h.lru.Remove(key) }

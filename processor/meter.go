@@ -1,0 +1,60 @@
+package processor
+
+import (
+	"math"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// recent is how much one message weighs in the average response: the last hundred or so count.
+const recent = 0.02
+
+// meter measures the load that heartbeats tell of.
+type meter struct {
+	inFlight atomic.Int64 // received, not answered
+	arrived  atomic.Int64 // when the last frame came; ns since start
+
+	start time.Time // static after newMeter
+
+	mu       sync.Mutex
+	response float64   // guarded by mu; moving average in us
+	answered uint64    // guarded by mu; since the last reading
+	read     time.Time // guarded by mu; when that was
+}
+
+func newMeter(now time.Time) *meter { return &meter{start: now, read: now} }
+
+func (m *meter) begin(messages int, now time.Time) {
+	m.inFlight.Add(int64(messages))
+	m.arrived.Store(int64(now.Sub(m.start)))
+}
+
+// end notes messages that were answered after the same time.
+func (m *meter) end(messages int, took time.Duration) {
+	m.inFlight.Add(-int64(messages))
+	weight := 1 - math.Pow(1-recent, float64(messages))
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.answered += uint64(messages)
+	m.response += weight * (float64(took.Microseconds()) - m.response)
+}
+
+// reading gives messages answered per second since the last reading, and the average response in us.
+func (m *meter) reading(now time.Time) (rate, response uint32) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if elapsed := now.Sub(m.read).Seconds(); elapsed > 0 {
+		rate = uint32(min(float64(m.answered)/elapsed, math.MaxUint32))
+	}
+	m.answered, m.read = 0, now
+	return rate, uint32(min(m.response, math.MaxUint32))
+}
+
+// quiet tells for how long nothing came and nothing was left to do.
+func (m *meter) quiet(now time.Time) time.Duration {
+	if m.inFlight.Load() != 0 {
+		return 0
+	}
+	return now.Sub(m.start) - time.Duration(m.arrived.Load())
+}
