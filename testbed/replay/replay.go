@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"strings"
 	"sync"
 
 	"github.com/rs/zerolog"
@@ -42,7 +43,7 @@ func New(cfg Config, traces []*trace.Trace, store *statestore.Store, progress fu
 
 	r := &Replay{cfg: cfg, stations: plan(traces, cfg.Side), store: store, progress: progress, log: log}
 	if len(r.stations) == 0 {
-		return nil, fmt.Errorf("%w: the captures hold no whole user message of side %q", ErrNothing, cfg.Side)
+		return nil, nothing(traces, cfg.Side)
 	}
 
 	for _, s := range r.stations {
@@ -52,6 +53,21 @@ func New(cfg Config, traces []*trace.Trace, store *statestore.Store, progress fu
 	r.cfg.Transport = fit(cfg.Transport, r.stations)
 
 	return r, nil
+}
+
+// nothing says in which captures there is no message.
+func nothing(traces []*trace.Trace, side Side) error {
+	names := make([]string, len(traces))
+	for i, t := range traces {
+		names[i] = t.File
+	}
+
+	from := string(side)
+	if side == Both {
+		from = "client or server"
+	}
+
+	return fmt.Errorf("%w: %s: no whole user message from a %s was captured", ErrNothing, strings.Join(names, ", "), from)
 }
 
 // fit raises the limits of replay's own end to what the stations need; it only dials.

@@ -1,12 +1,9 @@
 package replay_test
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"net/netip"
 	"slices"
 	"strings"
@@ -21,46 +18,6 @@ import (
 	"skyring/testbed/replay"
 	"skyring/testbed/trace"
 )
-
-// capture is a trace of n messages a direction on two associations, over three streams
-// and with one in five unordered.
-func capture(n int) *trace.Trace {
-	start := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
-	t := &trace.Trace{File: "made.pcap", Start: start}
-
-	for a := range 2 {
-		t.Associations = append(t.Associations, trace.Association{
-			ID:     a,
-			Client: trace.Endpoint{Addrs: []netip.Addr{netip.MustParseAddr("10.0.0.1")}, Port: uint16(40000 + a)},
-			Server: trace.Endpoint{Addrs: []netip.Addr{netip.MustParseAddr("10.0.0.2")}, Port: 36412},
-		})
-	}
-
-	for i := range n {
-		for a := range 2 {
-			for _, d := range []trace.Direction{trace.ToServer, trace.ToClient} {
-				t.Messages = append(t.Messages, trace.Message{
-					Time:        start.Add(time.Duration(i) * time.Millisecond),
-					Association: a,
-					Direction:   d,
-					Stream:      uint16(i % 3),
-					PPID:        uint32(100 + a),
-					Unordered:   i%5 == 4,
-					Payload:     fmt.Appendf(nil, "message %d of association %d %s", i, a, d),
-				})
-			}
-		}
-	}
-
-	return t
-}
-
-// counts are the numbers of a verdict that tests look at.
-type counts struct{ sent, acknowledged, lost, doubled, outOfOrder, differs, unexpected, unsent uint64 }
-
-func countsOf(v *replay.Verdict) counts {
-	return counts{v.Sent, v.Acknowledged, v.Lost, v.Doubled, v.OutOfOrder, v.LedgerDiffers, v.Unexpected, v.Unsent}
-}
 
 func TestVerdictByReceiptsAndLedger(t *testing.T) {
 	const n = 40 // messages a direction and association: 160 in all
@@ -351,18 +308,6 @@ func TestRoundsAndFilesAddUp(t *testing.T) {
 	}
 }
 
-// isup is an M3UA DATA message with an ISUP message of a circuit (RFC 4666 section 3.3.1).
-func isup(cic uint16, content byte) []byte {
-	protocolData := []byte{
-		0x02, 0x10, 0, 20, // parameter Protocol Data, length
-		0, 0, 0, 1, 0, 0, 0, 2, // OPC, DPC
-		5, 2, 0, 0, // SI = ISUP, NI, MP, SLS
-		byte(cic), byte(cic >> 8), 0x10, content,
-	}
-
-	return append([]byte{1, 0, 1, 1, 0, 0, 0, byte(8 + len(protocolData))}, protocolData...)
-}
-
 func TestAssociationFails(t *testing.T) {
 	var first sync.Once
 
@@ -509,71 +454,5 @@ func TestProgressReachesTheTotal(t *testing.T) {
 
 	if done != 80 || total != 80 {
 		t.Errorf("progress ended at %d of %d, want 80 of 80", done, total)
-	}
-}
-
-func TestNewRefuses(t *testing.T) {
-	to := netip.MustParseAddrPort("127.0.0.1:9899")
-	tests := map[string]struct {
-		edit func(*replay.Config)
-		want string
-	}{
-		"side":     {func(c *replay.Config) { c.Side = "left" }, "side:"},
-		"receipts": {func(c *replay.Config) { c.Receipts = "maybe" }, "receipts:"},
-		"speed":    {func(c *replay.Config) { c.Speed = math.NaN() }, "speed:"},
-		"target":   {func(c *replay.Config) { c.Target = netip.AddrPort{} }, "target:"},
-		"times":    {func(c *replay.Config) { c.Times = 0 }, "times:"},
-		"window":   {func(c *replay.Config) { c.Window = 0 }, "window:"},
-		"timeout":  {func(c *replay.Config) { c.IdleTimeout = 0 }, "idleTimeout:"},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			cfg := config(to)
-			tt.edit(&cfg)
-
-			_, err := replay.New(cfg, []*trace.Trace{capture(1)}, nil, nil, zerolog.Nop())
-			if err == nil || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("error %v does not name %s", err, tt.want)
-			}
-		})
-	}
-
-	if _, err := replay.New(config(to), []*trace.Trace{{File: "x"}}, nil, nil, zerolog.Nop()); !errors.Is(err, replay.ErrNothing) {
-		t.Errorf("error %v for a capture without messages, want ErrNothing", err)
-	}
-}
-
-func TestVerdictForms(t *testing.T) {
-	g := &target{t: t, behave: once}
-	v := run(t, config(g.start(16)), nil, capture(4))
-
-	encoded, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	var object map[string]any
-	if err := json.Unmarshal(encoded, &object); err != nil {
-		t.Fatal(err)
-	}
-
-	for _, name := range []string{
-		"sent", "acknowledged", "lost", "doubled", "outOfOrder", "ledgerDiffers", "sessions",
-		"ppid", "nodes", "latency", "seconds", "messagesPerSecond",
-	} {
-		if _, there := object[name]; !there {
-			t.Errorf("JSON %s has no %q", encoded, name)
-		}
-	}
-
-	var text bytes.Buffer
-	if err := v.Render(&text); err != nil {
-		t.Fatal(err)
-	}
-
-	for _, want := range []string{"sent          16 messages", "PPID 100", "p99.9", "ledger        not compared", "verdict       good"} {
-		if !strings.Contains(text.String(), want) {
-			t.Errorf("text does not say %q:\n%s", want, &text)
-		}
 	}
 }
