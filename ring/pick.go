@@ -9,15 +9,15 @@ const chainProbes = 8
 type How uint8
 
 const (
-	// Home: the owner of the key's slot.
+	// Home is the owner of the key's slot.
 	Home How = iota
-	// Chain: the owner of a later slot of the key's chain.
+	// Chain is the owner of a later slot of the key's chain.
 	Chain
-	// Spill: an open node by rank, as no probe of the chain met one.
+	// Spill is an open node by rank, as no probe of the chain met one.
 	Spill
-	// BestWeight: no node is open; the least loaded one below its hard cap.
+	// BestWeight is, where no node is open, the least loaded one below its hard cap.
 	BestWeight
-	// None: no node may take the message.
+	// None says that no node may take the message.
 	None
 )
 

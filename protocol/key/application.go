@@ -31,43 +31,43 @@ type application struct {
 // looked at: such a message is not about one UE of this association.
 func (a *application) append(dst []byte, association uint64, payload []byte) ([]byte, Fault) {
 	value, fault := a.open(payload)
-	if fault != noFault {
+	if fault != errNone {
 		return nil, fault + a.faults
 	}
 
 	ue, found, fault := a.find(&value)
-	if fault != noFault {
+	if fault != errNone {
 		return nil, fault + a.faults
 	}
 
 	if !found {
-		return Association(dst, association), noFault
+		return Association(dst, association), errNone
 	}
 
-	return appendNumbered(dst, a.kind, association, ue), noFault
+	return appendNumbered(dst, a.kind, association, ue), errNone
 }
 
 // open reads up to the message's value.
 func (a *application) open(payload []byte) (octets, Fault) {
 	if len(payload) < 3 {
-		return octets{}, faultMessageType
+		return octets{}, errMessageType
 	}
 
 	if payload[0] >= 0x60 { // the extension bit, or the fourth of three choices
-		return octets{}, faultMessageTypeUnknown
+		return octets{}, errMessageTypeUnknown
 	}
 
 	value, p := openType(payload[3:])
 
 	switch {
 	case p == pastTheEnd:
-		return value, faultMessageLength
+		return value, errMessageLength
 	case p == impossible:
-		return value, faultMessageFragment
+		return value, errMessageFragment
 	case !value.more && value.left < len(value.rest):
-		return value, faultMessageRest
+		return value, errMessageRest
 	default:
-		return value, noFault
+		return value, errNone
 	}
 }
 
@@ -75,40 +75,40 @@ func (a *application) open(payload []byte) (octets, Fault) {
 func (a *application) find(value *octets) (ue uint32, found bool, fault Fault) {
 	head, p := value.number(3)
 	if p != fine {
-		return 0, false, p.fault(faultElements, faultMessageFragment)
+		return 0, false, p.fault(errElements, errMessageFragment)
 	}
 
 	for range head & 0xFFFF {
 		field, p := value.number(3)
 		if p != fine {
-			return 0, false, p.fault(faultElements, faultMessageFragment)
+			return 0, false, p.fault(errElements, errMessageFragment)
 		}
 
 		n, p := value.length()
 		if p != fine {
-			return 0, false, p.fault(faultElementLength, faultElementFragment)
+			return 0, false, p.fault(errElementLength, errElementFragment)
 		}
 
 		switch id := uint16(field >> 8); {
 		case n >= fragmentUnit && (id == a.ranID || id == a.ids): // neither is that long
-			return 0, false, faultElementFragment
+			return 0, false, errElementFragment
 		case id == a.ranID:
 			ue, fault = a.ranUE(value, n)
 
 			return ue, true, fault
 		case id == a.ids:
 			ue, found, fault = a.pair(value, n)
-			if found || fault != noFault {
+			if found || fault != errNone {
 				return ue, found, fault
 			}
 		default:
 			if p := value.skipOpenType(n); p != fine {
-				return 0, false, p.fault(faultElementLength, faultElementFragment)
+				return 0, false, p.fault(errElementLength, errElementFragment)
 			}
 		}
 	}
 
-	return 0, false, noFault
+	return 0, false, errNone
 }
 
 // fault returns the fault for a problem that is not fine.
@@ -125,26 +125,26 @@ func (p problem) fault(past, fragment Fault) Fault {
 func (a *application) ranUE(value *octets, n int) (uint32, Fault) {
 	first, p := value.octet()
 	if n < 1 || p != fine {
-		return 0, faultUEID
+		return 0, errUEID
 	}
 
 	size := int(first>>6) + 1
 
 	switch {
 	case size > a.ranSize:
-		return 0, faultUEIDRange
+		return 0, errUEIDRange
 	case size+1 > n:
-		return 0, faultUEID
+		return 0, errUEID
 	case size+1 < n:
-		return 0, faultUEIDRest
+		return 0, errUEIDRest
 	}
 
 	id, p := value.number(size)
 	if p != fine {
-		return 0, faultUEID
+		return 0, errUEID
 	}
 
-	return uint32(id), noFault
+	return uint32(id), errNone
 }
 
 // pair reads the element of n octets that holds the pair of ids or the core's alone:
@@ -154,45 +154,45 @@ func (a *application) ranUE(value *octets, n int) (uint32, Fault) {
 func (a *application) pair(value *octets, n int) (ue uint32, found bool, fault Fault) {
 	first, p := value.octet()
 	if n < 1 || p != fine {
-		return 0, false, faultUEIDPair
+		return 0, false, errUEIDPair
 	}
 
 	if first&a.pairMask != a.pairBits {
 		if value.skipOpenType(n-1) != fine {
-			return 0, false, faultElementLength
+			return 0, false, errElementLength
 		}
 
-		return 0, false, noFault
+		return 0, false, errNone
 	}
 
 	core := int(first<<a.coreAt>>(8-a.coreBits)) + 1
 
 	switch {
 	case core > a.coreSize:
-		return 0, false, faultUEIDRange
+		return 0, false, errUEIDRange
 	case core+1 > n-1 || value.skip(core) != fine:
-		return 0, false, faultUEIDPair
+		return 0, false, errUEIDPair
 	}
 
 	// The RAN's id follows, and possibly extensions.
 	size, p := value.octet()
 	if p != fine {
-		return 0, false, faultUEIDPair
+		return 0, false, errUEIDPair
 	}
 
 	need := int(size>>6) + 1
 
 	switch {
 	case need > a.ranSize:
-		return 0, false, faultUEIDRange
+		return 0, false, errUEIDRange
 	case 1+core+1+need > n:
-		return 0, false, faultUEID
+		return 0, false, errUEID
 	}
 
 	id, p := value.number(need)
 	if p != fine {
-		return 0, false, faultUEID
+		return 0, false, errUEID
 	}
 
-	return uint32(id), true, noFault
+	return uint32(id), true, errNone
 }

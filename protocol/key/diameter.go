@@ -37,32 +37,32 @@ const (
 //	+---------------+-----------------------------------------------+
 func appendDiameter(dst []byte, association uint64, payload []byte) ([]byte, Fault) {
 	if len(payload) < diameterHeader {
-		return nil, faultDiameterHeader
+		return nil, errDiameterHeader
 	}
 
 	if payload[0] != diameterVersion1 {
-		return nil, faultDiameterVersion
+		return nil, errDiameterVersion
 	}
 
 	length := length24(payload)
 
 	switch {
 	case length < diameterHeader || length > len(payload):
-		return nil, faultDiameterLength
+		return nil, errDiameterLength
 	case length < len(payload):
-		return nil, faultDiameterRest
+		return nil, errDiameterRest
 	}
 
 	session, fault := sessionID(payload[diameterHeader:])
-	if fault != noFault {
+	if fault != errNone {
 		return nil, fault
 	}
 
 	if session == nil {
-		return Association(dst, association), noFault
+		return Association(dst, association), errNone
 	}
 
-	return appendSession(dst, session), noFault
+	return appendSession(dst, session), errNone
 }
 
 // length24 returns the 24-bit length behind a first octet.
@@ -72,12 +72,12 @@ func length24(b []byte) int { return int(binary.BigEndian.Uint32(b) & 0xFFFFFF) 
 func sessionID(avps []byte) ([]byte, Fault) {
 	for len(avps) > 0 {
 		if len(avps) < avpHeader {
-			return nil, faultDiameterAVP
+			return nil, errDiameterAVP
 		}
 
 		length := length24(avps[4:])
 		if length > len(avps) {
-			return nil, faultDiameterAVPLength
+			return nil, errDiameterAVPLength
 		}
 
 		header, vendor := avpHeader, uint32(0)
@@ -86,7 +86,7 @@ func sessionID(avps []byte) ([]byte, Fault) {
 		}
 
 		if length < header {
-			return nil, faultDiameterVendor
+			return nil, errDiameterVendor
 		}
 
 		if header == avpVendorHeader {
@@ -95,16 +95,16 @@ func sessionID(avps []byte) ([]byte, Fault) {
 
 		if vendor == 0 && binary.BigEndian.Uint32(avps) == avpSessionID {
 			if length == header {
-				return nil, faultDiameterSession
+				return nil, errDiameterSession
 			}
 
-			return avps[header:length], noFault
+			return avps[header:length], errNone
 		}
 
 		avps = avps[min((length+3)&^3, len(avps)):]
 	}
 
-	return nil, noFault
+	return nil, errNone
 }
 
 // appendSession appends the key of a Session-Id, hashed when it is too long for a key.

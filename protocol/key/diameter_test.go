@@ -37,8 +37,8 @@ func vendorAVP(code, vendor uint32, value string) []byte {
 	return append(b, make([]byte, -len(b)&3)...)
 }
 
-func diameterVectors(t testing.TB) []vector {
-	t.Helper()
+func diameterVectors(tb testing.TB) []vector {
+	tb.Helper()
 
 	longest := strings.Repeat("s", 158)
 	sum := xxh3.HashString128(longest + "s")
@@ -49,7 +49,7 @@ func diameterVectors(t testing.TB) []vector {
 		{"a vendor's AVP 263", 46, diameter(272, vendorAVP(263, 10415, "no"), avp(263, "yes")), "diameter:yes"},
 		{"vendor 0", 46, diameter(272, vendorAVP(263, 0, "yes")), "diameter:yes"},
 		{"a group is not entered", 46, diameter(272, avp(456, string(avp(263, "no"))), avp(263, "yes")), "diameter:yes"},
-		{"last padding missing", 46, unhex(t, "0100001d 80000110 00000000 00000000 00000000 00000107 40000009 73"), "diameter:s"},
+		{"last padding missing", 46, unhex(tb, "0100001d 80000110 00000000 00000000 00000000 00000107 40000009 73"), "diameter:s"},
 		{"not printable", 46, diameter(272, avp(263, "a b%\x00é")), "diameter:a%20b%25%00%C3%A9"},
 		{"longest", 46, diameter(272, avp(263, longest)), "diameter:" + longest},
 		{"too long", 46, diameter(272, avp(263, longest+"s")), fmt.Sprintf("diameter-xxh3:%016x%016x", sum.Hi, sum.Lo)},

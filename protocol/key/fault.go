@@ -5,57 +5,59 @@ import "strconv"
 // Fault says which field of a message made it impossible to tell its session. It is an
 // error that costs no allocation; its numbers are of no meaning outside the process,
 // and callers count by it.
-type Fault uint8
+type Fault uint8 //nolint:errname // it is the reason why, one of a closed set, and an error only in passing
 
-const noFault Fault = 0
+const errNone Fault = 0
 
 // The faults of the two application protocols in aligned PER. Those of NGAP follow
 // those of S1AP in the same order, perFaults further on.
 const (
-	faultMessageType Fault = iota + 1
-	faultMessageTypeUnknown
-	faultMessageLength
-	faultMessageFragment
-	faultMessageRest
-	faultElements
-	faultElementLength
-	faultElementFragment
-	faultUEID
-	faultUEIDRange
-	faultUEIDRest
-	faultUEIDPair
+	errMessageType Fault = iota + 1
+	errMessageTypeUnknown
+	errMessageLength
+	errMessageFragment
+	errMessageRest
+	errElements
+	errElementLength
+	errElementFragment
+	errUEID
+	errUEIDRange
+	errUEIDRest
+	errUEIDPair
 	perFaults = iota
 )
 
+// The faults of the other protocols.
 const (
-	faultM3UAHeader Fault = 2*perFaults + 1 + iota
-	faultM3UAVersion
-	faultM3UALength
-	faultM3UARest
-	faultM3UAParameter
-	faultM3UAParameterLength
-	faultM3UANoData
-	faultM3UAData
-	faultM3UACircuit
-	faultDiameterHeader
-	faultDiameterVersion
-	faultDiameterLength
-	faultDiameterRest
-	faultDiameterAVP
-	faultDiameterAVPLength
-	faultDiameterVendor
-	faultDiameterSession
-	faultH248Start
-	faultH248Braces
-	faultH248Text
-	faultH248Context
-	faultH248Tag
-	faultH248Length
-	faultH248Rest
-	faultH248Number
-	// Faults is one more than the largest Fault: the length of an array counted by it.
-	Faults
+	errM3UAHeader Fault = 2*perFaults + 1 + iota
+	errM3UAVersion
+	errM3UALength
+	errM3UARest
+	errM3UAParameter
+	errM3UAParameterLength
+	errM3UANoData
+	errM3UAData
+	errM3UACircuit
+	errDiameterHeader
+	errDiameterVersion
+	errDiameterLength
+	errDiameterRest
+	errDiameterAVP
+	errDiameterAVPLength
+	errDiameterVendor
+	errDiameterSession
+	errH248Start
+	errH248Braces
+	errH248Text
+	errH248Context
+	errH248Tag
+	errH248Length
+	errH248Rest
+	errH248Number
 )
+
+// Faults is one more than the largest Fault: the length of an array counted by it.
+const Faults = int(errH248Number) + 1
 
 // Error returns protocol, field and what is wrong with it.
 func (f Fault) Error() string { return f.String() }
@@ -64,105 +66,68 @@ func (f Fault) Error() string { return f.String() }
 // "s1ap: RAN UE id: length past the end". It does not allocate.
 func (f Fault) String() string {
 	switch {
-	case f == noFault:
+	case f == errNone:
 		return "none"
 	case f <= 2*perFaults:
 		return f.per()
-	case f < faultDiameterHeader:
-		return f.m3ua()
-	case f < faultH248Start:
-		return f.diameter()
-	case f < Faults:
-		return f.h248()
+	case int(f) < Faults:
+		return f.other()
 	default:
 		return "fault " + strconv.Itoa(int(f))
 	}
 }
 
 func (f Fault) per() string {
-	names := [...][2]string{
-		faultMessageType:        {"s1ap: message type: cut short", "ngap: message type: cut short"},
-		faultMessageTypeUnknown: {"s1ap: message type: unknown", "ngap: message type: unknown"},
-		faultMessageLength:      {"s1ap: message: length past the end", "ngap: message: length past the end"},
-		faultMessageFragment:    {"s1ap: message: fragment length impossible", "ngap: message: fragment length impossible"},
-		faultMessageRest:        {"s1ap: message: bytes after the end", "ngap: message: bytes after the end"},
-		faultElements:           {"s1ap: information elements: fewer than counted", "ngap: information elements: fewer than counted"},
-		faultElementLength:      {"s1ap: information element: length past the end", "ngap: information element: length past the end"},
-		faultElementFragment:    {"s1ap: information element: fragment length impossible", "ngap: information element: fragment length impossible"},
-		faultUEID:               {"s1ap: RAN UE id: length past the end", "ngap: RAN UE id: length past the end"},
-		faultUEIDRange:          {"s1ap: RAN UE id: out of range", "ngap: RAN UE id: out of range"},
-		faultUEIDRest:           {"s1ap: RAN UE id: bytes after the end", "ngap: RAN UE id: bytes after the end"},
-		faultUEIDPair:           {"s1ap: UE id pair: length past the end", "ngap: UE id pair: length past the end"},
+	texts := [...][2]string{
+		errMessageType:        {"s1ap: message type: cut short", "ngap: message type: cut short"},
+		errMessageTypeUnknown: {"s1ap: message type: unknown", "ngap: message type: unknown"},
+		errMessageLength:      {"s1ap: message: length past the end", "ngap: message: length past the end"},
+		errMessageFragment:    {"s1ap: message: fragment length impossible", "ngap: message: fragment length impossible"},
+		errMessageRest:        {"s1ap: message: bytes after the end", "ngap: message: bytes after the end"},
+		errElements:           {"s1ap: information elements: fewer than counted", "ngap: information elements: fewer than counted"},
+		errElementLength:      {"s1ap: information element: length past the end", "ngap: information element: length past the end"},
+		errElementFragment:    {"s1ap: information element: fragment length impossible", "ngap: information element: fragment length impossible"},
+		errUEID:               {"s1ap: RAN UE id: length past the end", "ngap: RAN UE id: length past the end"},
+		errUEIDRange:          {"s1ap: RAN UE id: out of range", "ngap: RAN UE id: out of range"},
+		errUEIDRest:           {"s1ap: RAN UE id: bytes after the end", "ngap: RAN UE id: bytes after the end"},
+		errUEIDPair:           {"s1ap: UE id pair: length past the end", "ngap: UE id pair: length past the end"},
 	}
 
 	if f > perFaults {
-		return names[f-perFaults][1]
+		return texts[f-perFaults][1]
 	}
 
-	return names[f][0]
+	return texts[f][0]
 }
 
-func (f Fault) m3ua() string {
-	switch f {
-	case faultM3UAHeader:
-		return "m3ua: common header: cut short"
-	case faultM3UAVersion:
-		return "m3ua: version: not 1"
-	case faultM3UALength:
-		return "m3ua: message length: past the end"
-	case faultM3UARest:
-		return "m3ua: message length: bytes after the end"
-	case faultM3UAParameter:
-		return "m3ua: parameter: cut short"
-	case faultM3UAParameterLength:
-		return "m3ua: parameter length: past the end"
-	case faultM3UANoData:
-		return "m3ua: protocol data: missing"
-	case faultM3UAData:
-		return "m3ua: protocol data: cut short"
-	default:
-		return "m3ua: circuit identification code: cut short"
+func (f Fault) other() string {
+	texts := [...]string{
+		errM3UAHeader:          "m3ua: common header: cut short",
+		errM3UAVersion:         "m3ua: version: not 1",
+		errM3UALength:          "m3ua: message length: past the end",
+		errM3UARest:            "m3ua: message length: bytes after the end",
+		errM3UAParameter:       "m3ua: parameter: cut short",
+		errM3UAParameterLength: "m3ua: parameter length: past the end",
+		errM3UANoData:          "m3ua: protocol data: missing",
+		errM3UAData:            "m3ua: protocol data: cut short",
+		errM3UACircuit:         "m3ua: circuit identification code: cut short",
+		errDiameterHeader:      "diameter: header: cut short",
+		errDiameterVersion:     "diameter: version: not 1",
+		errDiameterLength:      "diameter: message length: past the end",
+		errDiameterRest:        "diameter: message length: bytes after the end",
+		errDiameterAVP:         "diameter: AVP: header cut short",
+		errDiameterAVPLength:   "diameter: AVP length: past the end",
+		errDiameterVendor:      "diameter: AVP length: shorter than its header",
+		errDiameterSession:     "diameter: Session-Id: empty",
+		errH248Start:           "h248: message: neither MEGACO text nor BER",
+		errH248Braces:          "h248: braces: not in pairs",
+		errH248Text:            "h248: quoted or octet string: no end",
+		errH248Context:         "h248: context id: out of range",
+		errH248Tag:             "h248: tag: cut short or unexpected",
+		errH248Length:          "h248: length: past the end",
+		errH248Rest:            "h248: message: bytes after the end",
+		errH248Number:          "h248: context id: not an unsigned 32-bit integer",
 	}
-}
 
-func (f Fault) diameter() string {
-	switch f {
-	case faultDiameterHeader:
-		return "diameter: header: cut short"
-	case faultDiameterVersion:
-		return "diameter: version: not 1"
-	case faultDiameterLength:
-		return "diameter: message length: past the end"
-	case faultDiameterRest:
-		return "diameter: message length: bytes after the end"
-	case faultDiameterAVP:
-		return "diameter: AVP: header cut short"
-	case faultDiameterAVPLength:
-		return "diameter: AVP length: past the end"
-	case faultDiameterVendor:
-		return "diameter: AVP length: shorter than its header"
-	default:
-		return "diameter: Session-Id: empty"
-	}
-}
-
-func (f Fault) h248() string {
-	switch f {
-	case faultH248Start:
-		return "h248: message: neither MEGACO text nor BER"
-	case faultH248Braces:
-		return "h248: braces: not in pairs"
-	case faultH248Text:
-		return "h248: quoted or octet string: no end"
-	case faultH248Context:
-		return "h248: context id: out of range"
-	case faultH248Tag:
-		return "h248: tag: cut short or unexpected"
-	case faultH248Length:
-		return "h248: length: past the end"
-	case faultH248Rest:
-		return "h248: message: bytes after the end"
-	default:
-		return "h248: context id: not an unsigned 32-bit integer"
-	}
+	return texts[f]
 }

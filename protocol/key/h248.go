@@ -26,15 +26,15 @@ func appendH248(dst []byte, association uint64, payload []byte) ([]byte, Fault) 
 		context, found, fault = textContext(payload)
 	}
 
-	if fault != noFault {
+	if fault != errNone {
 		return nil, fault
 	}
 
 	if !found {
-		return Association(dst, association), noFault
+		return Association(dst, association), errNone
 	}
 
-	return appendNumbered(dst, KindH248, association, context), noFault
+	return appendNumbered(dst, KindH248, association, context), errNone
 }
 
 // specific tells whether a context id names one context.

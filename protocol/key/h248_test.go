@@ -53,8 +53,8 @@ func reply(contexts ...[]byte) []byte {
 	return tlv(0xA2, tlv(0x80, []byte{9}), tlv(0x81), tlv(0xA2, tlv(0xA1, actions...)))
 }
 
-func h248Vectors(t testing.TB) []vector {
-	t.Helper()
+func h248Vectors(tb testing.TB) []vector {
+	tb.Helper()
 
 	const (
 		context = "h248:assoc=0000000000000001/context="
@@ -94,10 +94,10 @@ func h248Vectors(t testing.TB) []vector {
 		text("no body", "MEGACO/1 mg", association1),
 		{"BER", 7, megaco(tlv, request(tlv, []byte{17})), context + "17"},
 		{"BER, indefinite lengths", 7, megaco(open, request(open, []byte{17})), context + "17"},
-		{"BER, largest context", 7, megaco(tlv, request(tlv, unhex(t, "00fffffffd"))), context + "4294967293"},
+		{"BER, largest context", 7, megaco(tlv, request(tlv, unhex(tb, "00fffffffd"))), context + "4294967293"},
 		{"BER, long", 7, megaco(tlv, request(tlv, []byte{0}), tlv(0xA3, tlv(0x30, many)), request(tlv, []byte{1, 0})), context + "256"},
-		{"BER, choose, then one", 7, megaco(tlv, request(tlv, unhex(t, "00fffffffe"), []byte{3})), context + "3"},
-		{"BER, all", 7, megaco(tlv, request(tlv, unhex(t, "00ffffffff"))), association1},
+		{"BER, choose, then one", 7, megaco(tlv, request(tlv, unhex(tb, "00fffffffe"), []byte{3})), context + "3"},
+		{"BER, all", 7, megaco(tlv, request(tlv, unhex(tb, "00ffffffff"))), association1},
 		{"BER, null", 7, megaco(tlv, request(tlv, []byte{0})), association1},
 		{"BER, reply", 7, megaco(tlv, reply([]byte{5})), context + "5"},
 		{"BER, reply with an error", 7, megaco(tlv, tlv(0xA2, tlv(0x80, []byte{9}), tlv(0xA2, tlv(0xA0, tlv(0x80, []byte{5}))))), association1},

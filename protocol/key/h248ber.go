@@ -23,21 +23,21 @@ const (
 //	reply          SEQUENCE { transactionId [0], immAck [1] OPTIONAL, result [2] CHOICE { error [0], actionReplies [1] as actions } }
 func berContext(payload []byte) (context uint32, found bool, fault Fault) {
 	message, fault := berMessage(payload)
-	if fault != noFault {
+	if fault != errNone {
 		return 0, false, fault
 	}
 
 	transactions, fault := berPath(message, berConstructed1, berConstructed2, berConstructed1)
-	for len(transactions) > 0 && fault == noFault {
+	for len(transactions) > 0 && fault == errNone {
 		var transaction element
 
 		transaction, transactions, fault = berNext(transactions, 0)
-		if fault != noFault {
+		if fault != errNone {
 			break
 		}
 
 		context, found, fault = transactionContext(transaction)
-		if found || fault != noFault {
+		if found || fault != errNone {
 			return context, found, fault
 		}
 	}
@@ -48,8 +48,8 @@ func berContext(payload []byte) (context uint32, found bool, fault Fault) {
 // berMessage returns the contents of the one value that a message is.
 func berMessage(payload []byte) ([]byte, Fault) {
 	e, rest, fault := berNext(payload, 0)
-	if fault == noFault && len(rest) > 0 {
-		fault = faultH248Rest
+	if fault == errNone && len(rest) > 0 {
+		fault = errH248Rest
 	}
 
 	return e.contents, fault
@@ -66,22 +66,22 @@ func transactionContext(transaction element) (context uint32, found bool, fault 
 		actions, fault = berPath(transaction.contents, berConstructed2, berConstructed1)
 	}
 
-	for len(actions) > 0 && fault == noFault {
+	for len(actions) > 0 && fault == errNone {
 		var action, id element
 
 		action, actions, fault = berNext(actions, 0)
-		if fault != noFault {
+		if fault != errNone {
 			break
 		}
 
 		id, _, fault = berNext(action.contents, 0)
-		if fault != noFault {
+		if fault != errNone {
 			break
 		}
 
 		context, fault = contextInteger(id)
-		if fault == noFault && specific(context) {
-			return context, true, noFault
+		if fault == errNone && specific(context) {
+			return context, true, errNone
 		}
 	}
 
@@ -92,11 +92,11 @@ func transactionContext(transaction element) (context uint32, found bool, fault 
 func contextInteger(id element) (uint32, Fault) {
 	b := id.contents
 	if id.tag != berPrimitive0 {
-		return 0, faultH248Tag
+		return 0, errH248Tag
 	}
 
 	if len(b) == 0 || b[0] >= 0x80 || len(b) > 5 || len(b) == 5 && b[0] != 0 {
-		return 0, faultH248Number
+		return 0, errH248Number
 	}
 
 	var v uint64
@@ -104,7 +104,7 @@ func contextInteger(id element) (uint32, Fault) {
 		v = v<<8 | uint64(c)
 	}
 
-	return uint32(v), noFault
+	return uint32(v), errNone
 }
 
 // berPath goes down through contents by tags and returns the contents of the last, nil
@@ -115,11 +115,11 @@ func berPath(contents []byte, tags ...byte) ([]byte, Fault) {
 
 		for e.tag != tag {
 			if len(contents) == 0 {
-				return nil, noFault
+				return nil, errNone
 			}
 
 			var fault Fault
-			if e, contents, fault = berNext(contents, 0); fault != noFault {
+			if e, contents, fault = berNext(contents, 0); fault != errNone {
 				return nil, fault
 			}
 		}
@@ -127,7 +127,7 @@ func berPath(contents []byte, tags ...byte) ([]byte, Fault) {
 		contents = e.contents
 	}
 
-	return contents, noFault
+	return contents, errNone
 }
 
 // element is one value in BER.
@@ -140,7 +140,7 @@ type element struct {
 // the indefinite values around it.
 func berNext(b []byte, depth int) (e element, rest []byte, fault Fault) {
 	head, fault := berIdentifier(b)
-	if fault != noFault {
+	if fault != errNone {
 		return element{}, nil, fault
 	}
 
@@ -148,12 +148,12 @@ func berNext(b []byte, depth int) (e element, rest []byte, fault Fault) {
 	b = b[head:]
 
 	if len(b) == 0 {
-		return element{}, nil, faultH248Length
+		return element{}, nil, errH248Length
 	}
 
 	if b[0] == berIndefinite {
 		if e.tag&berConstructed == 0 || depth >= berMaxDepth {
-			return element{}, nil, faultH248Length
+			return element{}, nil, errH248Length
 		}
 
 		e.contents, rest, fault = berUntilEnd(b[1:], depth+1)
@@ -162,32 +162,32 @@ func berNext(b []byte, depth int) (e element, rest []byte, fault Fault) {
 	}
 
 	size, head, fault := berLength(b)
-	if fault != noFault {
+	if fault != errNone {
 		return element{}, nil, fault
 	}
 
 	b = b[head:]
 
-	return element{tag: e.tag, contents: b[:size]}, b[size:], noFault
+	return element{tag: e.tag, contents: b[:size]}, b[size:], errNone
 }
 
 // berIdentifier returns how many octets the identifier at the start of b has.
 func berIdentifier(b []byte) (int, Fault) {
 	if len(b) == 0 {
-		return 0, faultH248Tag
+		return 0, errH248Tag
 	}
 
 	if b[0]&berLongTag != berLongTag {
-		return 1, noFault
+		return 1, errNone
 	}
 
 	for i := 1; i < len(b) && i <= 5; i++ {
 		if b[i] < 0x80 {
-			return i + 1, noFault
+			return i + 1, errNone
 		}
 	}
 
-	return 0, faultH248Tag
+	return 0, errH248Tag
 }
 
 // berLength returns the length at the start of b, which is definite, and how many
@@ -200,7 +200,7 @@ func berLength(b []byte) (size, head int, fault Fault) {
 		size = 0
 
 		if head > 5 || head > len(b) {
-			return 0, 0, faultH248Length
+			return 0, 0, errH248Length
 		}
 
 		for _, c := range b[1:head] {
@@ -209,10 +209,10 @@ func berLength(b []byte) (size, head int, fault Fault) {
 	}
 
 	if size > len(b)-head {
-		return 0, 0, faultH248Length
+		return 0, 0, errH248Length
 	}
 
-	return size, head, noFault
+	return size, head, errNone
 }
 
 // berUntilEnd returns what is before the end-of-contents octets of an indefinite value,
@@ -220,14 +220,14 @@ func berLength(b []byte) (size, head int, fault Fault) {
 func berUntilEnd(b []byte, depth int) (contents, rest []byte, fault Fault) {
 	for at := b; ; {
 		if len(at) >= 2 && at[0] == 0 && at[1] == 0 {
-			return b[:len(b)-len(at)], at[2:], noFault
+			return b[:len(b)-len(at)], at[2:], errNone
 		}
 
 		if len(at) == 0 {
-			return nil, nil, faultH248Length
+			return nil, nil, errH248Length
 		}
 
-		if _, at, fault = berNext(at, depth); fault != noFault {
+		if _, at, fault = berNext(at, depth); fault != errNone {
 			return nil, nil, fault
 		}
 	}

@@ -18,27 +18,27 @@ type text struct {
 func textContext(payload []byte) (context uint32, found bool, fault Fault) {
 	t := text{rest: payload}
 	if !t.start() {
-		return 0, false, faultH248Start
+		return 0, false, errH248Start
 	}
 
 	for {
 		token, fault := t.next()
 
 		switch {
-		case fault != noFault:
+		case fault != errNone:
 			return 0, false, fault
 		case token == nil && t.depth == 0:
-			return 0, false, noFault
+			return 0, false, errNone
 		case token == nil:
-			return 0, false, faultH248Braces
+			return 0, false, errH248Braces
 		case t.depth == 1 && isToken(token, "CONTEXT", "C") && t.take('='):
 			context, found, fault = t.contextID()
-			if found || fault != noFault {
+			if found || fault != errNone {
 				return context, found, fault
 			}
 		case isToken(token, "LOCAL", "L"), isToken(token, "REMOTE", "R"):
 			if t.take('{') && !t.octetString() {
-				return 0, false, faultH248Text
+				return 0, false, errH248Text
 			}
 		}
 	}
@@ -68,7 +68,7 @@ func (t *text) next() ([]byte, Fault) {
 		t.space()
 
 		if len(t.rest) == 0 {
-			return nil, noFault
+			return nil, errNone
 		}
 
 		switch c := t.rest[0]; {
@@ -77,16 +77,16 @@ func (t *text) next() ([]byte, Fault) {
 		case c == '}':
 			t.depth--
 			if t.depth < 0 {
-				return nil, faultH248Braces
+				return nil, errH248Braces
 			}
 		case c == '"':
 			if !t.quoted() {
-				return nil, faultH248Text
+				return nil, errH248Text
 			}
 
 			continue
 		case isWord(c):
-			return t.word(), noFault
+			return t.word(), errNone
 		}
 
 		t.rest = t.rest[1:]
@@ -99,32 +99,32 @@ func (t *text) contextID() (context uint32, found bool, fault Fault) {
 	t.space()
 
 	if len(t.rest) > 0 && (t.rest[0] == '$' || t.rest[0] == '-' || t.rest[0] == '*') {
-		return 0, false, noFault
+		return 0, false, errNone
 	}
 
 	digits := t.word()
 	if len(digits) == 0 {
-		return 0, false, faultH248Number
+		return 0, false, errH248Number
 	}
 
 	var number uint64
 
 	for _, c := range digits {
 		if c < '0' || c > '9' {
-			return 0, false, faultH248Number
+			return 0, false, errH248Number
 		}
 
 		number = number*10 + uint64(c-'0')
 		if number > contextAll {
-			return 0, false, faultH248Context
+			return 0, false, errH248Context
 		}
 	}
 
 	if len(t.rest) == 0 { // the number may have been cut
-		return 0, false, faultH248Braces
+		return 0, false, errH248Braces
 	}
 
-	return uint32(number), specific(uint32(number)), noFault
+	return uint32(number), specific(uint32(number)), errNone
 }
 
 // take passes over white space and one character, if that comes next.

@@ -92,7 +92,7 @@ func Append(dst []byte, association uint64, ppid uint32, payload []byte) ([]byte
 		return Association(dst, association), nil
 	}
 
-	if fault != noFault {
+	if fault != errNone {
 		return Association(dst, association), fault
 	}
 

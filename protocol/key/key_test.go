@@ -43,7 +43,7 @@ func wantFault(t *testing.T, ppid uint32, payload []byte, want string) {
 		t.Errorf("got %v, want %s for % x", err, want, payload[:min(len(payload), 64)])
 	}
 
-	if fault == 0 || fault >= key.Faults {
+	if fault == 0 || int(fault) >= key.Faults {
 		t.Errorf("fault %d is not within an array of Faults", fault)
 	}
 
@@ -99,7 +99,7 @@ func TestNoAllocations(t *testing.T) {
 			allocations := testing.AllocsPerRun(20, func() {
 				k, err := key.Append(buffer, 1, v.ppid, payload)
 
-				fault, is := err.(key.Fault) //nolint:errorlint // As allocates
+				fault, is := err.(key.Fault) //nolint:errorlint // errors.As allocates
 				if is && fault.Error() == "" || key.Hash(k) == 0 {
 					t.Fatal("no text or hash")
 				}
@@ -114,7 +114,8 @@ func TestNoAllocations(t *testing.T) {
 func TestFaultTexts(t *testing.T) {
 	seen := map[string]key.Fault{}
 
-	for f := key.Fault(0); f < key.Faults; f++ {
+	for n := range key.Faults {
+		f := key.Fault(n)
 		if other, twice := seen[f.String()]; twice || f.String() == "" {
 			t.Errorf("faults %d and %d both read %q", f, other, f)
 		}

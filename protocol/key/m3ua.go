@@ -38,28 +38,28 @@ type label struct {
 //	+-------------------------------+-------------------------------+
 func appendM3UA(dst []byte, association uint64, payload []byte) ([]byte, Fault) {
 	if len(payload) < m3uaHeader {
-		return nil, faultM3UAHeader
+		return nil, errM3UAHeader
 	}
 
 	if payload[0] != 1 {
-		return nil, faultM3UAVersion
+		return nil, errM3UAVersion
 	}
 
 	length := uint64(binary.BigEndian.Uint32(payload[4:]))
 
 	switch {
 	case length < m3uaHeader || length > uint64(len(payload)):
-		return nil, faultM3UALength
+		return nil, errM3UALength
 	case length+3 < uint64(len(payload)): // some leave out the last padding, RFC 4666 section 3.1.4
-		return nil, faultM3UARest
+		return nil, errM3UARest
 	}
 
 	if payload[2] != m3uaTransfer || payload[3] != m3uaData {
-		return Association(dst, association), noFault
+		return Association(dst, association), errNone
 	}
 
 	l, fault := m3uaLabel(payload[m3uaHeader:length])
-	if fault != noFault {
+	if fault != errNone {
 		return nil, fault
 	}
 
@@ -70,14 +70,14 @@ func appendM3UA(dst []byte, association uint64, payload []byte) ([]byte, Fault) 
 func m3uaLabel(parameters []byte) (label, Fault) {
 	for len(parameters) > 0 {
 		if len(parameters) < 4 {
-			return label{}, faultM3UAParameter
+			return label{}, errM3UAParameter
 		}
 
 		tag := binary.BigEndian.Uint16(parameters)
 		length := int(binary.BigEndian.Uint16(parameters[2:]))
 
 		if length < 4 || length > len(parameters) {
-			return label{}, faultM3UAParameterLength
+			return label{}, errM3UAParameterLength
 		}
 
 		switch tag {
@@ -90,14 +90,14 @@ func m3uaLabel(parameters []byte) (label, Fault) {
 		parameters = parameters[min((length+3)&^3, len(parameters)):]
 	}
 
-	return label{}, faultM3UANoData
+	return label{}, errM3UANoData
 }
 
 // protocolData reads the label of RFC 4666 section 3.3.1: OPC and DPC, 4 octets each,
 // service indicator, network indicator, message priority, signalling link selection.
 func protocolData(b []byte) (label, Fault) {
 	if len(b) < 12 {
-		return label{}, faultM3UAData
+		return label{}, errM3UAData
 	}
 
 	return label{
@@ -106,7 +106,7 @@ func protocolData(b []byte) (label, Fault) {
 		service:     b[8],
 		selection:   b[11],
 		user:        b[12:],
-	}, noFault
+	}, errNone
 }
 
 // serviceInformation reads the label as MTP3 has it: service information octet (4 bits
@@ -114,7 +114,7 @@ func protocolData(b []byte) (label, Fault) {
 // of OPC, 4 of link selection (ITU-T Q.704 sections 14.2 and 15.2).
 func serviceInformation(b []byte) (label, Fault) {
 	if len(b) < 5 {
-		return label{}, faultM3UAData
+		return label{}, errM3UAData
 	}
 
 	routing := binary.LittleEndian.Uint32(b[1:])
@@ -125,7 +125,7 @@ func serviceInformation(b []byte) (label, Fault) {
 		service:     b[0] & 0x0F,
 		selection:   byte(routing >> 28),
 		user:        b[5:],
-	}, noFault
+	}, errNone
 }
 
 // append appends the key of a label. Point codes are sorted, so that both directions
@@ -144,13 +144,13 @@ func (l label) append(dst []byte) ([]byte, Fault) {
 	switch l.service {
 	case serviceISUP:
 		if len(l.user) < 2 {
-			return nil, faultM3UACircuit
+			return nil, errM3UACircuit
 		}
 
-		return binary.BigEndian.AppendUint16(points(KindISUP), binary.LittleEndian.Uint16(l.user)&0x0FFF), noFault
+		return binary.BigEndian.AppendUint16(points(KindISUP), binary.LittleEndian.Uint16(l.user)&0x0FFF), errNone
 	case serviceSCCP:
-		return append(points(KindSCCP), l.selection), noFault
+		return append(points(KindSCCP), l.selection), errNone
 	default:
-		return append(points(KindM3UA), l.service, l.selection), noFault
+		return append(points(KindM3UA), l.service, l.selection), errNone
 	}
 }

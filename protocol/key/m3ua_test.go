@@ -29,12 +29,12 @@ func data(opc, dpc uint32, service, selection byte, user ...byte) []byte {
 	return parameter(0x0210, append(append(b, service, 2, 0, selection), user...))
 }
 
-func m3uaVectors(t testing.TB) []vector {
-	t.Helper()
+func m3uaVectors(tb testing.TB) []vector {
+	tb.Helper()
 
 	// Service information octet (national, ISUP), DPC 12163, OPC 11522, link 5, circuit 213: Q.704
 	// section 15.2 as in drafts of M3UA.
-	draft := unhex(t, "c5 83af405b d500 01 00")
+	draft := unhex(tb, "c5 83af405b d500 01 00")
 
 	return []vector{
 		{"ISUP", 3, m3ua(1, 1, data(200, 400, 5, 0, 0x01, 0x00, 0x06)), "isup:pc=200-400/cic=1"},
@@ -50,8 +50,8 @@ func m3uaVectors(t testing.TB) []vector {
 		},
 		{"behind a padded parameter", 3, m3ua(1, 1, parameter(4, []byte("info!")), data(1, 2, 3, 4)), "sccp:pc=1-2/sls=4"},
 		{"draft 6", 3, m3ua(1, 1, parameter(2, draft)), "isup:pc=11522-12163/cic=213"},
-		{"padding not counted", 3, append(m3ua(1, 1, unhex(t, "0210 0011 00000001 00000002 03000004 09")), 0, 0, 0), "sccp:pc=1-2/sls=4"},
-		{"padding missing", 3, m3ua(1, 1, unhex(t, "0210 0011 00000001 00000002 03000004 09")), "sccp:pc=1-2/sls=4"},
+		{"padding not counted", 3, append(m3ua(1, 1, unhex(tb, "0210 0011 00000001 00000002 03000004 09")), 0, 0, 0), "sccp:pc=1-2/sls=4"},
+		{"padding missing", 3, m3ua(1, 1, unhex(tb, "0210 0011 00000001 00000002 03000004 09")), "sccp:pc=1-2/sls=4"},
 		{"ASP up", 3, m3ua(3, 1), association1},
 		{"ASP active ack", 3, m3ua(4, 3, parameter(6, []byte{0, 0, 0, 1})), association1},
 		{"destination unavailable", 3, m3ua(2, 1, parameter(0x12, []byte{0, 0, 0, 9})), association1},

@@ -11,8 +11,8 @@ const (
 	idNGCaus = 15
 )
 
-func ngapVectors(t testing.TB) []vector {
-	t.Helper()
+func ngapVectors(tb testing.TB) []vector {
+	tb.Helper()
 
 	const ue = "ngap:assoc=0000000000000001/ue="
 

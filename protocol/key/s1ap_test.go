@@ -16,8 +16,8 @@ const (
 	idIDs   = 99
 )
 
-func s1apVectors(t testing.TB) []vector {
-	t.Helper()
+func s1apVectors(tb testing.TB) []vector {
+	tb.Helper()
 
 	const ue = "s1ap:assoc=0000000000000001/ue="
 
@@ -52,7 +52,7 @@ func s1apVectors(t testing.TB) []vector {
 		{"paging", 18, s1ap(0, 10, ie(80, "1234")), association1},
 		{"handover request: MME's id alone", 18, s1ap(0, 1, ie(idMMEUE, "00 07")), association1},
 		{"no elements", 18, s1ap(0, 17), association1},
-		{"extended message", 18, unhex(t, "00 0d 40 09 80 0001 0008 00 02 0007"), ue + "7"},
+		{"extended message", 18, unhex(tb, "00 0d 40 09 80 0001 0008 00 02 0007"), ue + "7"},
 	}
 }
 

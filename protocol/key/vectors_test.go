@@ -19,25 +19,25 @@ type vector struct {
 const association1 = "association:0000000000000001"
 
 // unhex reads bytes from hexadecimal with spaces.
-func unhex(t testing.TB, s string) []byte {
-	t.Helper()
+func unhex(tb testing.TB, s string) []byte {
+	tb.Helper()
 
 	b, err := hex.DecodeString(strings.Join(strings.Fields(s), ""))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 
 	return b
 }
 
 // vectors are valid messages of all protocols.
-func vectors(t testing.TB) []vector {
-	t.Helper()
+func vectors(tb testing.TB) []vector {
+	tb.Helper()
 
-	return slices.Concat(s1apVectors(t), ngapVectors(t), m3uaVectors(t), diameterVectors(t), h248Vectors(t), []vector{
+	return slices.Concat(s1apVectors(tb), ngapVectors(tb), m3uaVectors(tb), diameterVectors(tb), h248Vectors(tb), []vector{
 		{"no protocol", 0, []byte("anything"), association1},
-		{"M2UA", 2, unhex(t, "01 00 06 01 00000008"), association1},
-		{"X2AP", 27, unhex(t, "00 06 00 04 00 00 00 00"), association1},
+		{"M2UA", 2, unhex(tb, "01 00 06 01 00000008"), association1},
+		{"X2AP", 27, unhex(tb, "00 06 00 04 00 00 00 00"), association1},
 		{"empty, unknown protocol", 12345, nil, association1},
 		{"PPID in the wrong byte order", 18 << 24, s1ap(0, 12, ie(8, "00 07")), association1},
 	})

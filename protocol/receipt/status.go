@@ -7,12 +7,12 @@ import "strconv"
 type Status uint8
 
 const (
-	// Committed: the effect is written, by this attempt or by an earlier one whose
+	// Committed says that the effect is written, by this attempt or by an earlier one whose
 	// reply was still stored.
 	Committed Status = 1
-	// Stale: the effect was written by an earlier attempt, and its reply is no longer stored.
+	// Stale says that the effect was written by an earlier attempt, and its reply is no longer stored.
 	Stale Status = 2
-	// Quarantined: the message made its handler fail again and again and was set aside
+	// Quarantined says that the message made its handler fail again and again and was set aside
 	// without an effect.
 	Quarantined Status = 3
 )
