@@ -1,0 +1,187 @@
+package dispatcher
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"skyring/dispatcher/routing"
+	"skyring/protocol/bus"
+	"skyring/ring"
+)
+
+// Config is what an operator may set for a Dispatcher. All dispatchers and
+// processors of a system share the namespace.
+type Config struct {
+	// ID names the dispatcher, uniquely in its namespace.
+	ID string `env:"ID" yaml:"id"`
+	// Namespace is the first part of all subjects after "skyring.".
+	Namespace bus.Namespace `env:"NAMESPACE" yaml:"namespace"`
+	// Receipts makes the dispatcher answer each committed message that has no reply of its own with a receipt.
+	Receipts bool `env:"RECEIPTS" yaml:"receipts"`
+
+	// Window is how many messages of a key may be in flight; at most the 8 replies that a record keeps for a source.
+	Window int `env:"WINDOW" yaml:"window"`
+	// Deadline is how long a first attempt may take; it doubles with each further one.
+	Deadline time.Duration `env:"DEADLINE" yaml:"deadline"`
+	// DeadlineMax is where the doubling ends.
+	DeadlineMax time.Duration `env:"DEADLINE_MAX" yaml:"deadlineMax"`
+	// RetryDelay is the wait before a key is tried again that its node could not serve; it doubles up to Deadline.
+	RetryDelay time.Duration `env:"RETRY_DELAY" yaml:"retryDelay"`
+	// RetryShare is how many resends each first send allows; moves off dead and stalled nodes are free.
+	RetryShare float64 `env:"RETRY_SHARE" yaml:"retryShare"`
+	// RetryRate is how many resends a second are allowed besides.
+	RetryRate float64 `env:"RETRY_RATE" yaml:"retryRate"`
+	// Expiry is how long after it is sent an attempt may still commit, by Redis' clock.
+	Expiry time.Duration `env:"EXPIRY" yaml:"expiry"`
+
+	// Heartbeat is the interval at which processors report: suspect after 2.5, dead after 4 without.
+	Heartbeat time.Duration `env:"HEARTBEAT" yaml:"heartbeat"`
+	// InFlightLimit is how many messages in flight make a node be at its limit.
+	InFlightLimit int `env:"IN_FLIGHT_LIMIT" yaml:"inFlightLimit"`
+	// HardCap is how many messages in flight a node has at most, when all are at their limit.
+	HardCap int `env:"HARD_CAP" yaml:"hardCap"`
+	// MaxBytesPerNode is how many bytes in flight a node has at most, give or take one message.
+	MaxBytesPerNode int `env:"MAX_BYTES_PER_NODE" yaml:"maxBytesPerNode"`
+	// MaxNodes is how many processors are listened to.
+	MaxNodes int `env:"MAX_NODES" yaml:"maxNodes"`
+
+	// FrameMessages is how many envelopes go into one NATS message.
+	FrameMessages int `env:"FRAME_MESSAGES" yaml:"frameMessages"`
+	// FrameBytes is how long a frame of several envelopes may be.
+	FrameBytes int `env:"FRAME_BYTES" yaml:"frameBytes"`
+	// MaxMessage is the longest message taken, in bytes; it must fit in a NATS message. A longer one ends its association.
+	MaxMessage int `env:"MAX_MESSAGE" yaml:"maxMessage"`
+
+	// AssociationMessages is how many messages of an association may be unanswered before it is not read.
+	AssociationMessages int `env:"ASSOCIATION_MESSAGES" yaml:"associationMessages"`
+	// AssociationBytes is how many bytes of an association may be unanswered before it is not read.
+	AssociationBytes int `env:"ASSOCIATION_BYTES" yaml:"associationBytes"`
+	// ReplyQueue is how many replies may wait for a peer that does not take them; more end its association.
+	ReplyQueue int `env:"REPLY_QUEUE" yaml:"replyQueue"`
+
+	// AskTimeout is how long a processor may take to answer a query.
+	AskTimeout time.Duration `env:"ASK_TIMEOUT" yaml:"askTimeout"`
+	// ClockRefresh is the interval at which Redis' clock is asked for.
+	ClockRefresh time.Duration `env:"CLOCK_REFRESH" yaml:"clockRefresh"`
+	// DrainTimeout is how long messages in flight may take when the dispatcher ends, and associations to close.
+	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" yaml:"drainTimeout"`
+}
+
+// DefaultConfig is one dispatcher of a system on its own.
+func DefaultConfig() Config {
+	return Config{
+		ID:        "d1",
+		Namespace: "default",
+
+		Window:      8,
+		Deadline:    400 * time.Millisecond,
+		DeadlineMax: 5 * time.Second,
+		RetryDelay:  25 * time.Millisecond,
+		RetryShare:  0.2,
+		RetryRate:   500,
+		Expiry:      30 * time.Second,
+
+		Heartbeat:       time.Second,
+		InFlightLimit:   1024,
+		HardCap:         2048,
+		MaxBytesPerNode: 8 << 20,
+		MaxNodes:        1024,
+
+		FrameMessages: 256,
+		FrameBytes:    256 << 10,
+		MaxMessage:    512 << 10,
+
+		AssociationMessages: 1024,
+		AssociationBytes:    2 << 20,
+		ReplyQueue:          4096,
+
+		AskTimeout:   time.Second,
+		ClockRefresh: 10 * time.Second,
+		DrainTimeout: 10 * time.Second,
+	}
+}
+
+// maxWindow is how many transactions of a source a session record keeps with their
+// replies. A larger window would lose replies.
+const maxWindow = 8
+
+// Validate names every key that is wrong and what would be right.
+func (c Config) Validate() error {
+	return errors.Join(
+		named("id", bus.ValidateID(c.ID)),
+		named("namespace", c.Namespace.Validate()),
+		between("window", c.Window, 1, maxWindow),
+		atLeast("deadline", c.Deadline, 10*time.Millisecond),
+		atLeast("deadlineMax", c.DeadlineMax, c.Deadline),
+		atLeast("retryDelay", c.RetryDelay, time.Millisecond),
+		between("retryShare", c.RetryShare, 0, 10),
+		between("retryRate", c.RetryRate, 1, 1e6),
+		atLeast("expiry", c.Expiry, 2*c.DeadlineMax),
+		atLeast("heartbeat", c.Heartbeat, 10*time.Millisecond),
+		between("inFlightLimit", c.InFlightLimit, 1, 1<<20),
+		between("hardCap", c.HardCap, c.InFlightLimit, 1<<20),
+		between("maxBytesPerNode", c.MaxBytesPerNode, 64<<10, 32<<20),
+		between("maxNodes", c.MaxNodes, 1, ring.MaxNodes),
+		between("frameMessages", c.FrameMessages, 1, bus.MaxCount),
+		between("frameBytes", c.FrameBytes, 1<<10, 64<<20),
+		between("maxMessage", c.MaxMessage, 1, 64<<20),
+		between("associationMessages", c.AssociationMessages, 1, 1<<20),
+		between("associationBytes", c.AssociationBytes, 1, 1<<30),
+		between("replyQueue", c.ReplyQueue, 1, 1<<20),
+		atLeast("askTimeout", c.AskTimeout, 10*time.Millisecond),
+		atLeast("clockRefresh", c.ClockRefresh, 100*time.Millisecond),
+		atLeast("drainTimeout", c.DrainTimeout, time.Millisecond),
+	)
+}
+
+func named(key string, err error) error {
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+
+	return nil
+}
+
+func between[T int | float64](key string, v, least, most T) error {
+	if v >= least && v <= most {
+		return nil
+	}
+
+	return fmt.Errorf("%s: %v: %v to %v is right", key, v, least, most)
+}
+
+func atLeast(key string, v, least time.Duration) error {
+	if v >= least {
+		return nil
+	}
+
+	return fmt.Errorf("%s: %v: at least %v is right", key, v, least)
+}
+
+// fits checks what a server's largest message allows.
+func (c Config) fits(payload int) error {
+	room := payload - bus.EnvelopeFrameOverhead - bus.EnvelopeOverhead - bus.MaxKeyLen
+
+	return errors.Join(
+		between("maxMessage (the NATS server's max_payload bounds it)", c.MaxMessage, 1, room),
+		between("frameBytes (the NATS server's max_payload bounds it)", c.FrameBytes, 1, payload),
+	)
+}
+
+func (c Config) routing() routing.Config {
+	return routing.Config{
+		Window:          c.Window,
+		InFlightLimit:   c.InFlightLimit,
+		HardCap:         c.HardCap,
+		MaxBytesPerNode: c.MaxBytesPerNode,
+		Deadline:        c.Deadline,
+		DeadlineMax:     c.DeadlineMax,
+		RetryDelay:      c.RetryDelay,
+		RetryShare:      c.RetryShare,
+		RetryRate:       c.RetryRate,
+		Expiry:          c.Expiry,
+		Heartbeat:       c.Heartbeat,
+		MaxNodes:        c.MaxNodes,
+	}
+}

@@ -1,0 +1,189 @@
+package dispatcher
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"skyring/dispatcher/routing"
+	"skyring/protocol/bus"
+	"skyring/protocol/key"
+	"skyring/protocol/transport"
+)
+
+// Dispatcher takes messages from associations, has processors apply them, and tells
+// the stations what became of them.
+type Dispatcher struct {
+	// static after New
+	cfg         Config
+	endpoint    *transport.Endpoint
+	conn        *bus.Conn
+	log         zerolog.Logger
+	incarnation uint64
+	began       time.Time
+	subject     string        // ours, for answers
+	changed     chan struct{} // one token: membership wants a look
+	clockDoubt  chan struct{} // one token: the clock of Redis wants to be asked for
+	drained     chan struct{} // closed when nothing more will be answered
+
+	count   counters
+	asker   asker
+	reading atomic.Int32 // associations whose reading has not ended
+
+	mu           sync.Mutex
+	core         *routing.Core           // guarded by mu
+	associations map[uint64]*association // by epoch; guarded by mu
+	kicks        map[routing.Node]kick   // of the outbox writers; guarded by mu
+	ready        []routing.Node          // scratch; guarded by mu
+	key          [key.MaxLen]byte        // scratch; guarded by mu
+	faults       [int(key.Faults)]uint64 // messages by the fault of their key; guarded by mu
+}
+
+// kick is the token that wakes the writer of an outbox.
+type kick chan struct{}
+
+func (k kick) wake() {
+	select {
+	case k <- struct{}{}:
+	default:
+	}
+}
+
+// New makes a dispatcher that serves the associations of an endpoint. Endpoint and
+// connection are the caller's: both must go on until Run has returned.
+func New(cfg Config, endpoint *transport.Endpoint, conn *bus.Conn, log zerolog.Logger) (*Dispatcher, error) {
+	if err := errors.Join(cfg.Validate(), cfg.fits(conn.MaxPayload())); err != nil {
+		return nil, fmt.Errorf("dispatcher configuration: %w", err)
+	}
+
+	incarnation, seed := random64(), random64()
+
+	return &Dispatcher{
+		cfg:          cfg,
+		endpoint:     endpoint,
+		conn:         conn,
+		log:          log.With().Str("dispatcher", cfg.ID).Logger(),
+		incarnation:  incarnation,
+		began:        time.Now(),
+		subject:      cfg.Namespace.Dispatcher(cfg.ID),
+		changed:      make(chan struct{}, 1),
+		clockDoubt:   make(chan struct{}, 1),
+		drained:      make(chan struct{}),
+		core:         routing.New(cfg.routing(), seed),
+		associations: make(map[uint64]*association),
+		kicks:        make(map[routing.Node]kick),
+	}, nil
+}
+
+func random64() uint64 {
+	var b [8]byte
+
+	_, _ = rand.Read(b[:]) // never fails
+
+	return binary.BigEndian.Uint64(b[:])
+}
+
+// now is the time that the core goes by.
+func (d *Dispatcher) now() time.Duration { return time.Since(d.began) }
+
+// Run serves until ctx ends, then drains: it accepts and reads nothing more, waits up
+// to DrainTimeout for what is in flight, sends the replies and receipts, and shuts the
+// associations down. An endpoint that ends first is an error. Call it once.
+func (d *Dispatcher) Run(ctx context.Context) error {
+	work, stop := context.WithCancel(context.WithoutCancel(ctx))
+	defer stop()
+
+	subscriptions, err := d.subscribe()
+	defer func() {
+		for _, s := range subscriptions {
+			if err := s.Unsubscribe(); err != nil {
+				d.log.Debug().Err(err).Msg("unsubscribe")
+			}
+		}
+	}()
+
+	if err != nil {
+		return err
+	}
+
+	var background, readers sync.WaitGroup
+
+	background.Go(func() { d.keepMembers(work) })
+	background.Go(func() { d.keepClock(work) })
+
+	d.log.Info().Str("namespace", string(d.cfg.Namespace)).Stringer("address", d.endpoint.LocalAddr()).Msg("dispatcher serves")
+
+	err = d.accept(ctx, work, &readers)
+	d.drain(work, &readers)
+	stop()
+	background.Wait()
+
+	return err
+}
+
+// accept serves associations until ctx or the endpoint ends.
+func (d *Dispatcher) accept(ctx, work context.Context, readers *sync.WaitGroup) error {
+	for {
+		link, err := d.endpoint.Accept(ctx)
+		if ctx.Err() != nil {
+			return nil //nolint:nilerr // the end of ctx is how it ends
+		}
+
+		if err != nil {
+			return fmt.Errorf("dispatcher %s: %w", d.cfg.ID, err)
+		}
+
+		d.reading.Add(1)
+		readers.Go(func() { d.serve(ctx, work, link) })
+	}
+}
+
+// subscribe listens to answers and heartbeats and says hello.
+func (d *Dispatcher) subscribe() ([]*bus.Subscription, error) {
+	answers, err := d.conn.Subscribe(d.subject, d.onAnswers)
+	if err != nil {
+		return nil, fmt.Errorf("dispatcher %s: %w", d.cfg.ID, err)
+	}
+
+	heartbeats, err := d.conn.Subscribe(d.cfg.Namespace.Heartbeats(), d.onHeartbeat)
+	if err != nil {
+		return []*bus.Subscription{answers}, fmt.Errorf("dispatcher %s: %w", d.cfg.ID, err)
+	}
+
+	d.conn.OnDisconnect(d.onDisconnect)
+	d.conn.OnReconnect(d.onReconnect)
+
+	if !d.conn.Connected() {
+		d.onDisconnect(nil)
+	}
+
+	d.hello()
+
+	return []*bus.Subscription{answers, heartbeats}, nil
+}
+
+// with calls f with the core, then wakes the writers of outboxes that got something.
+func (d *Dispatcher) with(f func(core *routing.Core, now time.Duration)) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	f(d.core, d.now())
+	d.wake()
+}
+
+// wake wakes writers. The caller holds mu.
+func (d *Dispatcher) wake() {
+	d.ready = d.core.Ready(d.ready[:0])
+	for _, n := range d.ready {
+		if k := d.kicks[n]; k != nil { // a new node's writer looks as it starts
+			k.wake()
+		}
+	}
+}

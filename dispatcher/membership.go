@@ -1,0 +1,185 @@
+package dispatcher
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"skyring/dispatcher/routing"
+	"skyring/protocol/bus"
+	"skyring/ring"
+)
+
+const (
+	tickInterval  = 5 * time.Millisecond   // of the core's timers
+	helloInterval = 250 * time.Millisecond // between hellos while messages wait and no node is known
+)
+
+func (d *Dispatcher) onHeartbeat(m bus.Message) {
+	h, err := bus.DecodeHeartbeat(m.Data)
+	if err != nil {
+		d.count.drop(DropHeartbeat, 1)
+		d.log.Warn().Err(err).Msg("heartbeat refused")
+
+		return
+	}
+
+	d.with(func(core *routing.Core, now time.Duration) { core.Heartbeat(now, h) })
+	token(d.changed)
+}
+
+func (d *Dispatcher) onDisconnect(error) {
+	d.with(func(core *routing.Core, now time.Duration) { core.Disconnected(now) })
+}
+
+func (d *Dispatcher) onReconnect() {
+	d.with(func(core *routing.Core, now time.Duration) { core.Reconnected(now) })
+	d.hello()
+}
+
+// hello asks all nodes for a heartbeat.
+func (d *Dispatcher) hello() {
+	h := bus.Hello{ID: d.cfg.ID, Incarnation: d.incarnation}
+	if err := d.conn.Publish(d.cfg.Namespace.Hello(), "", h.Append(nil)); err != nil {
+		d.log.Debug().Err(err).Msg("hello not published")
+	}
+}
+
+// keepMembers drives the core's timers, builds rings, starts the writers of new
+// nodes' outboxes and logs what befalls nodes, until ctx ends.
+func (d *Dispatcher) keepMembers(ctx context.Context) {
+	tick := time.NewTicker(tickInterval)
+	defer tick.Stop()
+
+	var (
+		writers sync.WaitGroup
+		helloAt time.Time
+	)
+	defer writers.Wait()
+
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		case <-d.changed:
+		}
+
+		l := d.look()
+		for n, k := range l.fresh {
+			writers.Go(func() { d.writeOutbox(ctx, n, k) })
+		}
+
+		for _, e := range l.events {
+			d.logEvent(e)
+		}
+
+		if l.rebuild {
+			d.rebuild(l.members)
+		}
+
+		if l.starved && time.Since(helloAt) > helloInterval {
+			helloAt = time.Now()
+
+			d.hello()
+		}
+	}
+}
+
+// looked is what one look at the core found to be done.
+type looked struct {
+	fresh   map[routing.Node]kick
+	events  []routing.Event
+	members []ring.Node
+	rebuild bool
+	starved bool
+}
+
+func (d *Dispatcher) look() looked {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+
+	d.core.Tick(d.now())
+	d.wake()
+
+	l := looked{events: d.core.Events(), starved: d.core.Starved()}
+	l.members, l.rebuild = d.core.RingWanted()
+
+	for _, n := range d.core.Nodes(len(d.kicks)) {
+		if l.fresh == nil {
+			l.fresh = make(map[routing.Node]kick)
+		}
+
+		l.fresh[n] = d.startWriter(n)
+	}
+
+	return l
+}
+
+// rebuild builds the ring of the present members while picks go on by the old one.
+func (d *Dispatcher) rebuild(members []ring.Node) {
+	r, err := ring.Build(members, ring.DefaultConfig())
+	if err != nil {
+		d.log.Error().Err(err).Msg("the ring cannot be built, the old one stays")
+
+		return
+	}
+
+	d.with(func(core *routing.Core, now time.Duration) { core.SetRing(now, r) })
+	d.log.Info().Int("nodes", r.Len()).Hex("checksum", checksum(r)).Msg("new ring")
+}
+
+func (d *Dispatcher) logEvent(e routing.Event) {
+	var l *zerolog.Event
+
+	switch e.Kind {
+	case routing.NodeUp, routing.NodeAnnounced, routing.NodeBack:
+		l = d.log.Info()
+	case routing.NodeSuspect, routing.NodeStalled:
+		l = d.log.Warn()
+	case routing.NodeDead:
+		l = d.log.Warn()
+		if e.State == bus.Leaving.String() {
+			l = d.log.Info()
+		}
+
+		l = l.Stringer("cause", e.Cause)
+	case routing.NodeTwin, routing.NodeRefused:
+		l = d.log.Error()
+	}
+
+	if e.State != "" {
+		l = l.Str("state", e.State)
+	}
+
+	if e.Moved > 0 {
+		l = l.Int("moved", e.Moved)
+	}
+
+	l.Str("node", e.Node).Stringer("event", e.Kind).Msg(eventMessage(e.Kind))
+}
+
+func eventMessage(k routing.EventKind) string {
+	switch k {
+	case routing.NodeUp:
+		return "node is up"
+	case routing.NodeAnnounced:
+		return "node changes its state"
+	case routing.NodeSuspect:
+		return "node misses heartbeats"
+	case routing.NodeStalled:
+		return "node answers nothing, its messages move"
+	case routing.NodeBack:
+		return "node is back"
+	case routing.NodeDead:
+		return "node is dead, its messages move"
+	case routing.NodeTwin:
+		return "two live processes have this node id: give one of them another"
+	case routing.NodeRefused:
+		return "more nodes than maxNodes: further ones are not used"
+	default:
+		return k.String()
+	}
+}
