@@ -91,6 +91,17 @@ func (o *octets) octet() (byte, problem) {
 func (o *octets) number(n int) (uint64, problem) {
 	var v uint64
 
+	if n <= o.left { // all but always
+		for _, b := range o.rest[:n] {
+			v = v<<8 | uint64(b)
+		}
+
+		o.rest = o.rest[n:]
+		o.left -= n
+
+		return v, fine
+	}
+
 	for range n {
 		b, p := o.octet()
 		if p != fine {
@@ -105,7 +116,7 @@ func (o *octets) number(n int) (uint64, problem) {
 
 // skip passes over n octets.
 func (o *octets) skip(n int) problem {
-	for n > o.left {
+	for n > o.left { // the rest is in later fragments
 		n -= o.left
 		o.rest = o.rest[o.left:]
 		o.left = 0
@@ -128,12 +139,12 @@ func (o *octets) skip(n int) problem {
 // length reads the length determinant of an open type within this one.
 func (o *octets) length() (int, problem) {
 	first, p := o.octet()
-	if p != fine {
-		return 0, p
+	if p != fine || first < 0x80 {
+		return int(first), p
 	}
 
 	head := [2]byte{first}
-	if first >= 0x80 && first < 0xC0 {
+	if first < 0xC0 {
 		if head[1], p = o.octet(); p != fine {
 			return 0, p
 		}
