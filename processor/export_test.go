@@ -1,0 +1,48 @@
+package processor
+
+import (
+	"skyring/protocol/bus"
+	"skyring/statestore"
+)
+
+// Rules that a test may switch off, to show what they protect from.
+const (
+	MarkRule   = markRule
+	ExpiryRule = expiryRule
+)
+
+// Without switches a rule off, before Run.
+func (p *Processor) Without(r rule) { p.engine.without = r }
+
+// Judgement is one run of the engine.
+type Judgement struct {
+	Handlers  Handlers
+	Record    *statestore.Record
+	FromHint  bool
+	Now       int64
+	Longest   int64
+	Condemned bool
+	Envelopes []bus.Envelope
+}
+
+// Verdict is what it said.
+type Verdict struct {
+	Reread  bool
+	Record  *statestore.Record
+	Expiry  int64
+	Answers []bus.Answer
+	Faults  int
+}
+
+// Judge runs the engine.
+func Judge(j Judgement) Verdict {
+	in := input{
+		key: []byte("key"), record: j.Record, known: fromStore, now: j.Now, envelopes: j.Envelopes,
+		condemned: func(*bus.Envelope) bool { return j.Condemned },
+	}
+	if j.FromHint {
+		in.known = fromHint
+	}
+	o := engine{handlers: j.Handlers, node: "node", longest: j.Longest}.run(in)
+	return Verdict{Reread: o.reread, Record: o.record, Expiry: o.expiry, Answers: o.answers, Faults: len(o.faults)}
+}
