@@ -25,7 +25,7 @@ type dissected struct {
 	malformed bool           // tshark says so of something in the packet
 }
 
-// captures are the files with S1AP, NGAP, Diameter or M3UA, how many messages of each
+// captures are the files with S1AP, NGAP, Diameter, M3UA or H.248, how many messages of each
 // tshark 4.0 finds in them, fragments put together, and how many of those it can read.
 var captures = []struct {
 	file     string
@@ -51,6 +51,7 @@ var captures = []struct {
 	{"arkime+arkime/m3ua_synthetic.pcap", "m3ua", 3, 21, 3, true},
 	{"the-tcpdump-group+tcpdump/isup.pcap", "m3ua", 3, 6, 6, true},
 	{"sage-s11+sigcorr/full_multi_protocol_attack.pcap", "m3ua", 3, 2, 2, false},
+	{"aboutsip+pkts/sctp.cap", "megaco", 7, 1, 1, false},
 	{"AlexeyVasilev+PcapFlowLab/01_sctp_ipv4_data_s1ap.pcap", "s1ap", 18, 1, 1, false},
 	{"AlexeyVasilev+PcapFlowLab/03_sctp_ipv4_data_m3ua.pcap", "m3ua", 3, 1, 0, false},
 }
@@ -255,6 +256,8 @@ func expected(t *testing.T, protocol string, m dissected) (string, bool) {
 		}
 
 		return "diameter:" + strings.ReplaceAll(ids[0], " ", "%20"), true
+	case "megaco":
+		return fmt.Sprintf("h248:assoc=%016x/context=%d", associationOfTest, number(t, m.tree, "megaco.context")), true
 	default:
 		return expectedM3UA(t, association, m)
 	}
