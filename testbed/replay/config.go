@@ -30,12 +30,15 @@ const (
 	ReceiptsOff  ReceiptMode = "off"  // none are waited for, the ledger alone judges
 )
 
+// slowest is the lowest speed: slower ones are slips of the hand.
+const slowest = 0.001
+
 // Config says what is sent where, how fast, and how long to wait for answers.
 type Config struct {
 	// Side selects the endpoints.
 	Side Side
 	// Speed divides the time between messages: 1 as captured, 10 ten times as fast, +Inf as
-	// fast as the target answers. More than 0.
+	// fast as the target answers. At least 0.001.
 	Speed float64
 	// Times is how often the captures are sent, one round after another, at least 1.
 	Times int
@@ -81,8 +84,8 @@ func DefaultConfig() Config {
 func (c Config) Validate() error {
 	faults := c.validateChoices()
 
-	if math.IsNaN(c.Speed) || c.Speed <= 0 {
-		faults = append(faults, fmt.Errorf("speed: %v, want a factor over 0, or max", c.Speed))
+	if math.IsNaN(c.Speed) || c.Speed < slowest {
+		faults = append(faults, fmt.Errorf("speed: %v, want a factor of at least %v, or max", c.Speed, slowest))
 	}
 
 	if !c.Target.IsValid() || c.Target.Port() == 0 || c.Target.Addr().IsUnspecified() {

@@ -12,44 +12,45 @@ import (
 
 // baseline is what the store held before anything was sent.
 type baseline struct {
-	epoch uint64            // later associations have higher ones
-	nodes map[string]uint64 // messages by node
+	epochs map[uint64]struct{} // associations that have a chain
+	nodes  map[string]uint64   // messages by node
 }
 
-// observation is what the store holds of associations after a baseline.
+// observation is what the store holds of associations that a baseline does not know.
 type observation struct {
 	sessions sessions
-	nodes    map[string]uint64 // messages by node since the baseline
-	messages uint64            // in the sessions
-	retired  map[string]uint64 // chains that a ledger no longer holds one by one, by erased key
-	faults   []string          // records that cannot be read or contradict themselves
+	nodes    map[string]uint64   // messages by node since the baseline
+	messages uint64              // in the sessions
+	retired  map[string]uint64   // chains that a ledger no longer holds one by one, by erased key
+	epochs   map[uint64]struct{} // associations that have a chain, known ones too
+	faults   []string            // records that cannot be read or contradict themselves
 }
 
 // takeBaseline reads the store before anything is sent.
 func takeBaseline(ctx context.Context, store *statestore.Store) (baseline, error) {
-	epoch, err := store.Epoch(ctx, 0)
-	if err != nil {
-		return baseline{}, fmt.Errorf("read the store before replaying: %w", err)
-	}
-
-	o, err := observe(ctx, store, baseline{epoch: epoch.Epoch})
+	o, err := observe(ctx, store, baseline{})
 	if err != nil {
 		return baseline{}, err
 	}
 
-	return baseline{epoch: epoch.Epoch, nodes: o.nodes}, nil
+	return baseline{epochs: o.epochs, nodes: o.nodes}, nil
 }
 
 // observe reads the whole store and keeps what is new since the baseline.
 func observe(ctx context.Context, store *statestore.Store, since baseline) (*observation, error) {
-	o := &observation{sessions: make(sessions), nodes: make(map[string]uint64), retired: make(map[string]uint64)}
+	o := &observation{
+		sessions: make(sessions),
+		nodes:    make(map[string]uint64),
+		retired:  make(map[string]uint64),
+		epochs:   make(map[uint64]struct{}),
+	}
 
 	for s, err := range store.Sessions(ctx) {
 		if err != nil {
 			return nil, fmt.Errorf("read the sessions in the store: %w", err)
 		}
 
-		if err := o.add(s, since.epoch); err != nil {
+		if err := o.add(s, since); err != nil {
 			o.faults = append(o.faults, fmt.Sprintf("%s: %v", key.Format(s.Key), err))
 		}
 	}
@@ -66,7 +67,7 @@ func observe(ctx context.Context, store *statestore.Store, since baseline) (*obs
 }
 
 // add takes the new chains of a session.
-func (o *observation) add(s statestore.Session, floor uint64) error {
+func (o *observation) add(s statestore.Session, since baseline) error {
 	if s.Err != nil {
 		return s.Err
 	}
@@ -84,25 +85,22 @@ func (o *observation) add(s statestore.Session, floor uint64) error {
 		o.nodes[l.Nodes[i].ID] += l.Nodes[i].Count
 	}
 
-	if chains := newChains(l, floor); len(chains) > 0 {
-		return o.keep(s.Key, l, chains)
-	}
-
-	return nil
-}
-
-// newChains are those of associations after floor.
-func newChains(l *ledger.Ledger, floor uint64) session {
 	chains := make(session)
 
 	for i := range l.Chains {
 		c := &l.Chains[i]
-		if c.Epoch > floor {
+		o.epochs[c.Epoch] = struct{}{}
+
+		if _, known := since.epochs[c.Epoch]; !known {
 			chains[source{c.Epoch, lane{c.Stream, c.Unordered}}] = &chain{count: c.Count, bytes: c.Bytes, value: c.Value}
 		}
 	}
 
-	return chains
+	if len(chains) == 0 {
+		return nil
+	}
+
+	return o.keep(s.Key, l, chains)
 }
 
 func (o *observation) keep(k []byte, l *ledger.Ledger, chains session) error {

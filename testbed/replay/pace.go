@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// forever is later than any message of a capture, and far from overflow.
+const forever = 100 * 365 * 24 * time.Hour
+
 // pace says when messages are due.
 type pace struct {
 	start time.Time // of the round
@@ -13,7 +16,7 @@ type pace struct {
 
 // due is when something that is offset after the start of its capture is due.
 func (p pace) due(offset time.Duration) time.Time {
-	return p.start.Add(time.Duration(float64(offset) / p.speed))
+	return p.start.Add(time.Duration(min(float64(offset)/p.speed, float64(forever))))
 }
 
 // wait returns when offset is due; early with the context's error.

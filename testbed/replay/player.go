@@ -235,15 +235,39 @@ func (p *player) receive(m transport.Message, r *round) {
 }
 
 // close ends the association in order, so that all that was sent arrives.
-func (p *player) close(ctx context.Context) error {
+func (p *player) close(ctx context.Context) {
 	if p.association == nil {
-		return nil
+		return
 	}
 
-	err := p.association.Close(ctx)
-	if err == nil || errors.Is(err, transport.ErrClosed) {
-		return nil
+	select {
+	case <-p.association.Done():
+		p.lostAssociation()
+
+		return
+	default:
 	}
 
-	return fmt.Errorf("close the association: %w", err)
+	if err := p.association.Close(ctx); err != nil && !errors.Is(err, transport.ErrClosed) && p.err == nil {
+		p.err = fmt.Errorf("close the association: %w", err)
+	}
+}
+
+// lostAssociation tells of an association that ended by itself, unless all was answered
+// before: what it had under way may not have arrived. A peer that shuts down has it all.
+func (p *player) lostAssociation() {
+	if p.err != nil {
+		return
+	}
+
+	select {
+	case <-p.journal.complete:
+		return
+	default:
+	}
+
+	var ended *transport.CloseError
+	if err := p.association.Err(); !errors.As(err, &ended) || ended.Reason != transport.PeerShutdown {
+		p.err = err
+	}
 }

@@ -15,22 +15,30 @@ import (
 func (v *Verdict) Render(w io.Writer) error {
 	var b strings.Builder
 
-	fmt.Fprintf(&b, "sent          %d messages over %s, %s\n", v.Sent, plural(v.Associations, "association"), plural(v.Sessions, "session"))
-	fmt.Fprintf(&b, "acknowledged  %d in %.3f s, %.0f messages/s\n", v.Acknowledged, v.Seconds, v.MessagesPerSecond)
-	fmt.Fprintf(&b, "lost %d, doubled %d, out of order %d\n", v.Lost, v.Doubled, v.OutOfOrder)
+	line(&b, "sent", "%s over %s, %s", plural(v.Sent, "message"), plural(v.Associations, "association"), plural(v.Sessions, "session"))
+	line(&b, "acknowledged", "%d in %.3f s, %.0f messages/s", v.Acknowledged, v.Seconds, v.MessagesPerSecond)
+	line(&b, "faults", "lost %d, doubled %d, out of order %d", v.Lost, v.Doubled, v.OutOfOrder)
 	v.renderOddities(&b)
 	v.renderPPIDs(&b)
 	v.renderLatency(&b)
 	v.renderNodes(&b)
 	v.renderLedger(&b)
 	v.renderLines(&b)
-	fmt.Fprintf(&b, "verdict       %s\n", v.judgement())
+	line(&b, "verdict", "%s", v.judgement())
 
 	if _, err := io.WriteString(w, b.String()); err != nil {
 		return fmt.Errorf("write the verdict: %w", err)
 	}
 
 	return nil
+}
+
+// line writes one line: what it is about, in a column that fits the longest PPID, and
+// the fact.
+func line(b *strings.Builder, about, format string, args ...any) {
+	fmt.Fprintf(b, "%-16s ", about)
+	fmt.Fprintf(b, format, args...)
+	b.WriteByte('\n')
 }
 
 func (v *Verdict) renderOddities(b *strings.Builder) {
@@ -44,20 +52,19 @@ func (v *Verdict) renderOddities(b *strings.Builder) {
 		{v.Replies, "other messages came from the target"},
 	} {
 		if o.count > 0 {
-			fmt.Fprintf(b, "              %d %s\n", o.count, o.text)
+			line(b, "", "%d %s", o.count, o.text)
 		}
 	}
 }
 
 func (v *Verdict) renderPPIDs(b *strings.Builder) {
 	for _, ppid := range slices.Sorted(maps.Keys(v.PPID)) {
-		fmt.Fprintf(b, "PPID %-9d%d %s", ppid, v.PPID[ppid], trace.PPIDName(ppid))
-
+		text := strings.TrimSpace(fmt.Sprintf("%d %s", v.PPID[ppid], trace.PPIDName(ppid)))
 		if lost := v.lostByPPID[ppid]; v.Receipts && lost > 0 {
-			fmt.Fprintf(b, ", %d without a receipt", lost)
+			text += fmt.Sprintf(", %d without a receipt", lost)
 		}
 
-		b.WriteString("\n")
+		line(b, fmt.Sprintf("PPID %d", ppid), "%s", text)
 	}
 }
 
@@ -69,7 +76,7 @@ func (v *Verdict) renderLatency(b *strings.Builder) {
 	ms := func(seconds float64) string {
 		return fmt.Sprintf("%.2f ms", seconds*float64(time.Second/time.Millisecond))
 	}
-	fmt.Fprintf(b, "latency       p50 %s, p99 %s, p99.9 %s\n", ms(v.Latency.P50), ms(v.Latency.P99), ms(v.Latency.P999))
+	line(b, "latency", "p50 %s, p99 %s, p99.9 %s", ms(v.Latency.P50), ms(v.Latency.P99), ms(v.Latency.P999))
 }
 
 func (v *Verdict) renderNodes(b *strings.Builder) {
@@ -79,18 +86,18 @@ func (v *Verdict) renderNodes(b *strings.Builder) {
 	}
 
 	for _, id := range slices.Sorted(maps.Keys(v.Nodes)) {
-		fmt.Fprintf(b, "node %-9s%d messages, %.1f %%\n", id, v.Nodes[id], 100*float64(v.Nodes[id])/float64(max(sum, 1)))
+		line(b, "node "+id, "%s, %.1f %%", plural(v.Nodes[id], "message"), 100*float64(v.Nodes[id])/float64(max(sum, 1)))
 	}
 }
 
 func (v *Verdict) renderLedger(b *strings.Builder) {
 	switch {
 	case !v.Ledger:
-		b.WriteString("ledger        not compared\n")
+		line(b, "ledger", "not compared")
 	case v.LedgerDiffers == 0:
-		fmt.Fprintf(b, "ledger        agrees, %s\n", plural(v.Sessions, "session"))
+		line(b, "ledger", "agrees, %s", plural(v.Sessions, "session"))
 	default:
-		fmt.Fprintf(b, "ledger        differs in %s\n", plural(v.LedgerDiffers, "session"))
+		line(b, "ledger", "differs in %s", plural(v.LedgerDiffers, "session"))
 	}
 }
 
@@ -99,8 +106,8 @@ func (v *Verdict) renderLines(b *strings.Builder) {
 		title string
 		lines []string
 	}{{"difference", v.Differences}, {"error", v.Errors}, {"note", v.Warnings}} {
-		for _, line := range section.lines {
-			fmt.Fprintf(b, "%-14s%s\n", section.title, line)
+		for _, text := range section.lines {
+			line(b, section.title, "%s", text)
 		}
 	}
 }

@@ -18,6 +18,12 @@ import (
 // ErrNothing says that the captures hold no message to send.
 var ErrNothing = errors.New("nothing to replay")
 
+// Bounds of what the transport takes.
+const (
+	maxMessage      = 1 << 20 // bytes; longer messages are refused, and told of
+	maxAssociations = 1 << 20
+)
+
 // Replay plays captures into a target.
 type Replay struct {
 	// static after New
@@ -30,7 +36,7 @@ type Replay struct {
 }
 
 // New plans the replay. store is where the target keeps its sessions, nil: the ledger is
-// not compared. progress, nil for none, is told from one goroutine at a time how many
+// not compared; what others send to the target meanwhile counts as a difference. progress, nil for none, is told from one goroutine at a time how many
 // messages are through. ErrNothing: no user message was captured on the side chosen.
 func New(cfg Config, traces []*trace.Trace, store *statestore.Store, progress func(done, total uint64), log zerolog.Logger) (*Replay, error) {
 	if err := cfg.Validate(); err != nil {
@@ -73,13 +79,13 @@ func nothing(traces []*trace.Trace, side Side) error {
 // fit raises the limits of replay's own end to what the stations need; it only dials.
 func fit(cfg transport.Config, stations []*station) transport.Config {
 	cfg.AcceptBacklog = 0
-	cfg.MaxAssociations = max(cfg.MaxAssociations, len(stations))
+	cfg.MaxAssociations = max(cfg.MaxAssociations, min(len(stations), maxAssociations))
 
 	for _, s := range stations {
 		cfg.Streams = max(cfg.Streams, s.streams())
 
 		for _, m := range s.messages {
-			cfg.MaxMessage = max(cfg.MaxMessage, uint32(len(m.Payload))) //nolint:gosec // a message of a capture
+			cfg.MaxMessage = max(cfg.MaxMessage, uint32(min(len(m.Payload), maxMessage)))
 		}
 	}
 

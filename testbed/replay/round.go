@@ -99,9 +99,7 @@ func (r *round) close(ctx context.Context) {
 		closing.Go(func() {
 			defer func() { <-r.dials }()
 
-			if err := p.close(ctx); err != nil && p.err == nil {
-				p.err = err
-			}
+			p.close(ctx)
 		})
 	}
 

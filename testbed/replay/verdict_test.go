@@ -35,7 +35,7 @@ func TestVerdictForms(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	for _, want := range []string{"sent          16 messages", "PPID 100", "p99.9", "ledger        not compared", "verdict       good"} {
+	for _, want := range []string{"sent             16 messages", "PPID 100", "p99.9", "ledger           not compared", "verdict          good"} {
 		if !strings.Contains(text.String(), want) {
 			t.Errorf("text does not say %q:\n%s", want, &text)
 		}
