@@ -12,8 +12,8 @@ import (
 func exponential(rng *rand.Rand, mean time.Duration) time.Duration {
 	const ln2 = 2_977_044_472 // times 2^32
 	high, low := bits.Mul64(negativeLog2(rng.Uint64()|1), ln2)
-	high, low = bits.Mul64(high<<32|low>>32, uint64(mean)) //nolint:gosec // Validate: 0 or more
-	return time.Duration(high<<32 | low>>32)               //nolint:gosec // at most 45 means
+	high, low = bits.Mul64(high<<32|low>>32, uint64(mean))
+	return time.Duration(high<<32 | low>>32)
 }
 
 // negativeLog2 is -log2(u/2^64), times 2^32, of a u over 0: bit by bit, by squaring.
@@ -31,7 +31,7 @@ func negativeLog2(u uint64) uint64 {
 			mantissa = high<<1 | low>>63
 		}
 	}
-	return uint64(zeros+1)<<32 - fraction //nolint:gosec // at most 65
+	return uint64(zeros+1)<<32 - fraction
 }
 
 // between draws a duration from lo up to hi, evenly.

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"skyring/testbed/trace"
@@ -41,14 +42,15 @@ type diameter struct {
 }
 
 func newDiameter(rng *rand.Rand, cfg Config, index int) signalling {
-	return &diameter{rng: rng, cfg: cfg, host: fmt.Sprintf("mme%d.%s", index, realm), hopByHop: rng.Uint32()}
+	m := &diameter{rng: rng, cfg: cfg, host: fmt.Sprintf("mme%d.%s", index, realm), hopByHop: rng.Uint32()}
+	return signalling{opening: m.opening, session: m.session}
 }
 
 // opening exchanges capabilities and one watchdog, which belong to no session (RFC 6733 sections 5.3 and 5.5).
 func (m *diameter) opening() []step {
 	var d dialogue
-	m.exchange(&d, 2*time.Millisecond, trace.ToServer, commandCapabilities, applicationBase, nil)
-	m.exchange(&d, 2*time.Millisecond, trace.ToServer, commandWatchdog, applicationBase, nil)
+	m.exchange(&d, 2*time.Millisecond, commandCapabilities, applicationBase, nil)
+	m.exchange(&d, 2*time.Millisecond, commandWatchdog, applicationBase, nil)
 	return d.steps
 }
 
@@ -58,7 +60,7 @@ func (m *diameter) session(number int) []step {
 	id := fmt.Sprintf("%s;%d;%d", m.host, m.rng.Uint32(), number)
 	subscriber := fmt.Appendf(nil, "00101%010d", number)
 	if number%4 == 0 {
-		m.exchange(&d, 2*time.Millisecond, trace.ToServer, commandLocation, applicationS6a,
+		m.exchange(&d, 2*time.Millisecond, commandLocation, applicationS6a,
 			appendAVP(appendAVP(nil, avpSessionID, []byte(id+";s6a")), avpUserName, subscriber))
 	}
 	updates := m.rng.IntN(3)
@@ -72,36 +74,36 @@ func (m *diameter) session(number int) []step {
 		}
 		avps := appendAVP(nil, avpSessionID, []byte(id))
 		avps = appendAVP(avps, avpRequestType, binary.BigEndian.AppendUint32(nil, kind))
-		avps = appendAVP(avps, avpRequestNumber, binary.BigEndian.AppendUint32(nil, uint32(i))) //nolint:gosec // a few
-		m.exchange(&d, time.Millisecond+exponential(m.rng, m.cfg.Hold/2), trace.ToServer, commandCreditControl, applicationGx, avps)
+		avps = appendAVP(avps, avpRequestNumber, binary.BigEndian.AppendUint32(nil, uint32(i)))
+		m.exchange(&d, time.Millisecond+exponential(m.rng, m.cfg.Hold/2), commandCreditControl, applicationGx, avps)
 	}
 	return d.steps
 }
 
-// exchange adds a request and its answer. Both carry the same identifiers and the session's AVPs.
-func (m *diameter) exchange(d *dialogue, after time.Duration, direction trace.Direction, command, application uint32, avps []byte) {
+// exchange adds a request of the client and its answer. Both carry the same identifiers and the session's AVPs.
+func (m *diameter) exchange(d *dialogue, after time.Duration, command, application uint32, avps []byte) {
 	m.hopByHop++
 	endToEnd := m.rng.Uint32()
 	request := appendAVP(avps, avpOriginHost, []byte(m.host))
 	request = appendAVP(request, avpOriginRealm, []byte(realm))
 	request = appendAVP(request, avpDestinationRealm, []byte(realm))
-	answer := appendAVP(avps[:len(avps):len(avps)], avpResult, binary.BigEndian.AppendUint32(nil, resultSuccess))
+	answer := appendAVP(avps, avpResult, binary.BigEndian.AppendUint32(nil, resultSuccess))
 	answer = appendAVP(answer, avpOriginHost, []byte("hss."+realm))
 	answer = appendAVP(answer, avpOriginRealm, []byte(realm))
 	flags := byte(0)
 	if application != applicationBase {
 		flags = flagProxiable
 	}
-	stream := uint16(m.hopByHop & 1) //nolint:gosec // one bit
-	d.send(after, step{direction: direction, stream: stream, ppid: ppidDiameter, payload: m.message(flags|flagRequest, command, application, endToEnd, request)})
+	stream := uint16(m.hopByHop & 1)
+	d.send(after, step{direction: trace.ToServer, stream: stream, ppid: ppidDiameter, payload: m.message(flags|flagRequest, command, application, endToEnd, request)})
 	d.send(between(m.rng, 2*time.Millisecond, 12*time.Millisecond), step{
-		direction: 1 - direction, stream: stream, ppid: ppidDiameter, payload: m.message(flags, command, application, endToEnd, answer),
+		direction: trace.ToClient, stream: stream, ppid: ppidDiameter, payload: m.message(flags, command, application, endToEnd, answer),
 	})
 }
 
 // message is a header and AVPs (RFC 6733 section 3).
 func (m *diameter) message(flags byte, command, application, endToEnd uint32, avps []byte) []byte {
-	out := binary.BigEndian.AppendUint32(nil, 1<<24|uint32(20+len(avps))) //nolint:gosec // a few hundred bytes
+	out := binary.BigEndian.AppendUint32(nil, 1<<24|uint32(20+len(avps)))
 	out = binary.BigEndian.AppendUint32(out, uint32(flags)<<24|command)
 	out = binary.BigEndian.AppendUint32(out, application)
 	out = binary.BigEndian.AppendUint32(out, m.hopByHop)
@@ -111,9 +113,9 @@ func (m *diameter) message(flags byte, command, application, endToEnd uint32, av
 
 // appendAVP writes a mandatory AVP without vendor, padded to 4 bytes (RFC 6733 section 4.1).
 func appendAVP(dst []byte, code uint32, value []byte) []byte {
-	dst = dst[:len(dst):len(dst)] // callers append to one beginning in several ways
+	dst = slices.Clip(dst) // callers append to one beginning in several ways
 	dst = binary.BigEndian.AppendUint32(dst, code)
-	dst = binary.BigEndian.AppendUint32(dst, flagMandatory<<24|uint32(8+len(value))) //nolint:gosec // a few hundred bytes
+	dst = binary.BigEndian.AppendUint32(dst, flagMandatory<<24|uint32(8+len(value)))
 	dst = append(dst, value...)
 	return append(dst, make([]byte, -len(value)&3)...)
 }

@@ -33,7 +33,7 @@ func encapsulate(src, dst *peer, data []byte) []byte {
 func appendIPv4(dst []byte, from, to *peer, length int) []byte {
 	start := len(dst)
 	dst = append(dst, 0x45, dscpCS5)
-	dst = binary.BigEndian.AppendUint16(dst, uint16(20+length)) //nolint:gosec // at most maxPacket
+	dst = binary.BigEndian.AppendUint16(dst, uint16(20+length))
 	dst = binary.BigEndian.AppendUint16(dst, from.ip)
 	from.ip++
 	dst = append(dst, 0x40, 0, hops, protocolSCTP, 0, 0) // don't fragment
@@ -47,7 +47,7 @@ func appendIPv4(dst []byte, from, to *peer, length int) []byte {
 // appendIPv6 writes a header without extensions (RFC 8200 section 3).
 func appendIPv6(dst []byte, from, to *peer, length int) []byte {
 	dst = binary.BigEndian.AppendUint32(dst, 6<<28|dscpCS5<<20)
-	dst = binary.BigEndian.AppendUint16(dst, uint16(length)) //nolint:gosec // at most maxPacket
+	dst = binary.BigEndian.AppendUint16(dst, uint16(length))
 	dst = append(dst, protocolSCTP, hops)
 	dst = append(dst, from.addr.AsSlice()...)
 	return append(dst, to.addr.AsSlice()...)
@@ -62,5 +62,5 @@ func onesComplement(header []byte) uint16 {
 	for sum>>16 != 0 {
 		sum = sum&0xffff + sum>>16
 	}
-	return ^uint16(sum) //nolint:gosec // folded to 16 bits
+	return ^uint16(sum)
 }

@@ -16,12 +16,12 @@ import (
 	"skyring/testbed/trace"
 )
 
-func generated(t testing.TB, cfg generate.Config) ([]byte, generate.Written) {
-	t.Helper()
+func generated(tb testing.TB, cfg generate.Config) ([]byte, generate.Written) {
+	tb.Helper()
 	var out bytes.Buffer
 	written, err := generate.Write(&out, cfg)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return out.Bytes(), written
 }
@@ -42,6 +42,7 @@ func TestSeedGivesTheSameBytes(t *testing.T) {
 }
 
 func TestReadBackEqualsWhatWasWritten(t *testing.T) {
+	t.Parallel()
 	for name, change := range map[string]func(*generate.Config){
 		"default":      func(*generate.Config) {},
 		"pcap":         func(c *generate.Config) { c.Format = generate.PCAP },

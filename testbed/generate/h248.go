@@ -3,6 +3,7 @@ package generate
 import (
 	"fmt"
 	"math/rand/v2"
+	"strconv"
 	"time"
 
 	"skyring/testbed/trace"
@@ -20,7 +21,8 @@ type h248 struct {
 }
 
 func newH248(rng *rand.Rand, cfg Config, index int) signalling {
-	return &h248{rng: rng, cfg: cfg, gateway: fmt.Sprintf("[198.18.%d.%d]:2944", index>>8, index&0xff), transaction: 1}
+	m := &h248{rng: rng, cfg: cfg, gateway: fmt.Sprintf("[198.18.%d.%d]:2944", index>>8, index&0xff), transaction: 1}
+	return signalling{opening: m.opening, session: m.session}
 }
 
 const controller = "[198.19.255.5]:2944"
@@ -46,7 +48,7 @@ func (m *h248) session(number int) []step {
 		d.send(between(m.rng, 2*time.Millisecond, 9*time.Millisecond), m.step(trace.ToServer,
 			fmt.Sprintf("Reply=%d{Context=%d{%s}}", m.transaction, context, answered)))
 	}
-	here := fmt.Sprint(context)
+	here := strconv.Itoa(context)
 	exchange(time.Millisecond, "$", fmt.Sprintf("Add=A%d{Media{LocalControl{Mode=SendReceive}}},Add=$", number%30), fmt.Sprintf("Add=A%d,Add=R%d", number%30, context))
 	exchange(time.Millisecond+exponential(m.rng, m.cfg.Ring), here, fmt.Sprintf("Modify=R%d{Media{LocalControl{Mode=SendReceive}}}", context), fmt.Sprintf("Modify=R%d", context))
 	exchange(time.Millisecond+exponential(m.rng, m.cfg.Hold), here, "Subtract=*{Audit{Statistics}}", fmt.Sprintf("Subtract=A%d,Subtract=R%d", number%30, context))

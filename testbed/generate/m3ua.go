@@ -29,7 +29,8 @@ type m3ua struct {
 }
 
 func newM3UA(rng *rand.Rand, cfg Config, index int) signalling {
-	return &m3ua{rng: rng, cfg: cfg, local: uint32(1000 + index), remote: 2} //nolint:gosec // at most 10,000
+	m := &m3ua{rng: rng, cfg: cfg, local: uint32(1000 + index), remote: 2}
+	return signalling{opening: m.opening, session: m.session}
 }
 
 // opening brings the application server process up and active, on stream 0 (RFC 4666 section 4.3).
@@ -52,7 +53,7 @@ func (m *m3ua) opening() []step {
 // session is one call: set up, alerting, answered, held, cleared by either side. Circuits take turns, so that a call gets
 // a circuit whose last call is over.
 func (m *m3ua) session(number int) []step {
-	cic := uint16(1 + number%31 + number/31*32%4064) //nolint:gosec // 12 bits; a span's circuit 0 carries no call
+	cic := uint16(1 + number%31 + number/31*32%4064)
 	var d dialogue
 	say := func(after time.Duration, direction trace.Direction, kind byte, parameters []byte) {
 		d.send(after, step{direction: direction, stream: 1 + cic%7, ppid: ppidM3UA, payload: m.isup(direction, cic, kind, parameters)})
@@ -63,7 +64,7 @@ func (m *m3ua) session(number int) []step {
 	}
 	iam := []byte{0x00, 0x60, 0x00, 0x0a, 0x00, 0x02, 0x00, 0x05, 0x03, 0x10} // speech to a national number of 6 digits
 	for range 3 {
-		iam = append(iam, byte(m.rng.IntN(10)<<4|m.rng.IntN(10))) //nolint:gosec // two digits
+		iam = append(iam, byte(m.rng.IntN(10)<<4|m.rng.IntN(10)))
 	}
 	say(between(m.rng, time.Millisecond, 3*time.Millisecond), caller, isupIAM, iam)
 	say(between(m.rng, 10*time.Millisecond, 60*time.Millisecond), callee, isupACM, []byte{0x12, 0x14, 0x00})
@@ -97,14 +98,14 @@ func (m *m3ua) isup(direction trace.Direction, cic uint16, kind byte, parameters
 // m3uaMessage is a common header and parameters (RFC 4666 section 3.1).
 func m3uaMessage(class, kind byte, parameters []byte) []byte {
 	out := []byte{1, 0, class, kind}
-	out = binary.BigEndian.AppendUint32(out, uint32(8+len(parameters))) //nolint:gosec // a few hundred bytes
+	out = binary.BigEndian.AppendUint32(out, uint32(8+len(parameters)))
 	return append(out, parameters...)
 }
 
 // m3uaParameter is a TLV, padded to 4 bytes (RFC 4666 section 3.2).
 func m3uaParameter(dst []byte, tag uint16, value []byte) []byte {
 	dst = binary.BigEndian.AppendUint16(dst, tag)
-	dst = binary.BigEndian.AppendUint16(dst, uint16(4+len(value))) //nolint:gosec // a few hundred bytes
+	dst = binary.BigEndian.AppendUint16(dst, uint16(4+len(value)))
 	dst = append(dst, value...)
 	return append(dst, make([]byte, -len(value)&3)...)
 }

@@ -25,19 +25,21 @@ type mobile struct {
 }
 
 func newS1AP(rng *rand.Rand, cfg Config, _ int) signalling {
-	return &mobile{
+	m := &mobile{
 		rng: rng, cfg: cfg, streams: 4, ppid: 18, ranID: 8, coreID: 0, nasID: 26, ranBits: 2, coreBits: 2,
 		paging: 137, capacity: 87, nasHeader: []byte{0x27},
 		setup: 17, initial: 12, down: 11, up: 13, context: 9, release: 23,
 	}
+	return signalling{opening: m.opening, session: m.session}
 }
 
 func newNGAP(rng *rand.Rand, cfg Config, _ int) signalling {
-	return &mobile{
+	m := &mobile{
 		rng: rng, cfg: cfg, streams: 4, ppid: 60, ranID: 85, coreID: 10, nasID: 38, ranBits: 2, coreBits: 3,
 		paging: 21, capacity: 86, nasHeader: []byte{0x7e, 0x02},
 		setup: 21, initial: 15, down: 4, up: 46, context: 14, release: 41,
 	}
+	return signalling{opening: m.opening, session: m.session}
 }
 
 // opening is the set-up of the node, which belongs to no subscriber and goes on stream 0: the default paging cycle of 64
@@ -52,8 +54,8 @@ func (m *mobile) opening() []step {
 // session is one subscriber: attach with authentication, a context with a radio capability that takes two fragments, and
 // the release after the hold time.
 func (m *mobile) session(number int) []step {
-	ran := uint64(number + 1)           //nolint:gosec // never negative
-	core := uint64(1)<<20 + uint64(ran) // the core's own numbers
+	ran := uint64(number + 1)
+	core := uint64(1)<<20 + ran // the core's own numbers
 	stream := uint16(1 + number%int(m.streams-1))
 	both := []element{
 		{id: m.coreID, critical: reject, value: constrained(core, m.coreBits)},

@@ -24,8 +24,8 @@ const (
 
 // apPDU encodes a PDU: alternative, procedure code, criticality, and an open type that holds the sequence of elements.
 func apPDU(alternative, procedure, critical byte, elements ...element) []byte {
-	body := []byte{0}                                                 // no extension
-	body = binary.BigEndian.AppendUint16(body, uint16(len(elements))) //nolint:gosec // a few
+	body := []byte{0} // no extension
+	body = binary.BigEndian.AppendUint16(body, uint16(len(elements)))
 	for _, e := range elements {
 		body = binary.BigEndian.AppendUint16(body, e.id)
 		body = append(body, e.critical)
@@ -39,7 +39,7 @@ func appendOpen(dst, value []byte) []byte {
 	if len(value) < 128 {
 		dst = append(dst, byte(len(value)))
 	} else {
-		dst = binary.BigEndian.AppendUint16(dst, 0x8000|uint16(len(value))) //nolint:gosec // below 16,384
+		dst = binary.BigEndian.AppendUint16(dst, 0x8000|uint16(len(value)))
 	}
 	return append(dst, value...)
 }
@@ -51,9 +51,9 @@ func constrained(value uint64, lengthBits int) []byte {
 	for v := value >> 8; v > 0; v >>= 8 {
 		bytes++
 	}
-	out := []byte{byte(bytes-1) << (8 - lengthBits)} //nolint:gosec // at most 8 bytes
+	out := []byte{byte(bytes-1) << (8 - lengthBits)}
 	for i := bytes - 1; i >= 0; i-- {
-		out = append(out, byte(value>>(8*i))) //nolint:gosec // byte by byte
+		out = append(out, byte(value>>(8*i)))
 	}
 	return out
 }

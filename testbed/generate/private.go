@@ -15,13 +15,14 @@ type private struct {
 	rng *rand.Rand
 }
 
-func newPrivate(rng *rand.Rand, _ Config, _ int) signalling { return &private{rng: rng} }
-
-func (p *private) opening() []step { return nil }
+func newPrivate(rng *rand.Rand, _ Config, _ int) signalling {
+	p := &private{rng: rng}
+	return signalling{opening: func() []step { return nil }, session: p.session}
+}
 
 func (p *private) session(number int) []step {
 	var d dialogue
-	stream := uint16(number % 6) //nolint:gosec // below 6
+	stream := uint16(number % 6)
 	unordered := number%4 == 3
 	for i := range 1 + p.rng.IntN(3) {
 		direction := trace.ToServer

@@ -51,13 +51,13 @@ func newAssociation(cfg Config, index int) *association {
 	kinds := protocols()
 	a := &association{
 		cfg: cfg, index: index, protocol: kinds[index%len(kinds)],
-		rng: rand.New(rand.NewPCG(cfg.Seed, uint64(index))), //nolint:gosec // reproducible on purpose
+		rng: rand.New(rand.NewPCG(cfg.Seed, uint64(index))),
 	}
 	a.signals = a.protocol.start(a.rng, cfg, index)
 	client, server := addresses(index)
 	clientPort := a.protocol.port
 	if index/len(kinds)%2 == 1 { // every other round: a client port of its own, else the protocol's at both ends
-		clientPort = uint16(49152 + index%16384) //nolint:gosec // at most 65535
+		clientPort = uint16(49152 + index%16384)
 	}
 	a.ends[trace.ToServer] = a.newPeer(client, clientPort, 1)
 	a.ends[trace.ToClient] = a.newPeer(server, a.protocol.port, 2)
@@ -68,7 +68,7 @@ func newAssociation(cfg Config, index int) *association {
 // benchmarking prefix for IPv4 (RFC 2544). All associations of a protocol share a server.
 func addresses(index int) (client, server netip.Addr) {
 	kind := byte(index % len(protocols()))
-	hi, lo := byte(index>>8), byte(index) //nolint:gosec // the two bytes of at most 10,000
+	hi, lo := byte(index>>8), byte(index)
 	if index%5 == 4 {
 		prefix := [16]byte{0x20, 0x01, 0x0d, 0xb8}
 		client, server := prefix, prefix
@@ -82,7 +82,7 @@ func addresses(index int) (client, server netip.Addr) {
 func (a *association) newPeer(addr netip.Addr, port uint16, side byte) peer {
 	return peer{
 		addr: addr, port: port, tag: a.rng.Uint32() | 1, tsn: a.rng.Uint32(), ssn: make(map[uint16]uint16),
-		hardware: [6]byte{2, 0, side, 0, byte(a.index >> 8), byte(a.index)}, //nolint:gosec // the two bytes of at most 10,000
+		hardware: [6]byte{2, 0, side, 0, byte(a.index >> 8), byte(a.index)},
 	}
 }
 

@@ -19,12 +19,10 @@ type step struct {
 	payload   []byte
 }
 
-// signalling is a protocol's traffic on one association. Its methods are called with a growing session number.
-type signalling interface {
-	// opening is what is exchanged before the first session.
-	opening() []step
-	// session is the exchange of one call, subscriber or transaction, in time from its own start.
-	session(number int) []step
+// signalling is a protocol's traffic on one association.
+type signalling struct {
+	opening func() []step           // what is exchanged before the first session
+	session func(number int) []step // one call, subscriber or transaction, in time from its own start; numbers grow from 0
 }
 
 // protocol describes the associations of one protocol.

@@ -11,15 +11,15 @@ import (
 	"skyring/testbed/trace"
 )
 
-func initPacket(t testing.TB, at time.Duration, tag, tsn uint32, addrs ...string) crafted {
-	t.Helper()
-	return crafted{at: at, data: ip(t, "10.0.0.1", "10.0.0.2", layers.IPProtocolSCTP,
+func initPacket(tb testing.TB, at time.Duration, tag, tsn uint32, addrs ...string) crafted {
+	tb.Helper()
+	return crafted{at: at, data: ip(tb, "10.0.0.1", "10.0.0.2", layers.IPProtocolSCTP,
 		sctp(clientPort, serverPort, 0, initChunk(packet.TypeInit, tag, tsn, addrs...)))}
 }
 
-func between(t testing.TB, at time.Duration, src string, srcPort uint16, dst string, dstPort uint16, tag uint32, chunks ...[]byte) crafted {
-	t.Helper()
-	return crafted{at: at, data: ip(t, src, dst, layers.IPProtocolSCTP, sctp(srcPort, dstPort, tag, chunks...))}
+func between(tb testing.TB, at time.Duration, src string, srcPort uint16, dst string, dstPort uint16, tag uint32, chunks ...[]byte) crafted {
+	tb.Helper()
+	return crafted{at: at, data: ip(tb, src, dst, layers.IPProtocolSCTP, sctp(srcPort, dstPort, tag, chunks...))}
 }
 
 func TestHandshakeTellsRolesTagsAndAddresses(t *testing.T) {
@@ -79,6 +79,7 @@ func TestSACKPairsDirections(t *testing.T) {
 }
 
 func TestNewTagsAreANewAssociation(t *testing.T) {
+	t.Parallel()
 	again := uint32(0x44444444)
 	for name, records := range map[string][]crafted{
 		"restart": {

@@ -18,23 +18,23 @@ import (
 )
 
 // corpus lists every file that lies beside the project.
-func corpus(t testing.TB) []string {
-	t.Helper()
+func corpus(tb testing.TB) []string {
+	tb.Helper()
 	var files []string
-	err := filepath.WalkDir(shared.Traces(t), func(path string, entry fs.DirEntry, err error) error {
+	err := filepath.WalkDir(shared.Traces(tb), func(path string, entry fs.DirEntry, err error) error {
 		if err == nil && !entry.IsDir() {
 			files = append(files, path)
 		}
 		return err
 	})
 	if err != nil || len(files) < 100 {
-		t.Fatalf("walk the captures: %d files, %v", len(files), err)
+		tb.Fatalf("walk the captures: %d files, %v", len(files), err)
 	}
 	return files
 }
 
-func open(t testing.TB, path string) (*trace.Trace, error) {
-	t.Helper()
+func open(tb testing.TB, path string) (*trace.Trace, error) {
+	tb.Helper()
 	return trace.Open(context.Background(), path, trace.DefaultConfig())
 }
 
@@ -64,8 +64,8 @@ func checkFault(t *testing.T, path string, err error) {
 }
 
 // checkTrace checks what holds for every trace.
-func checkTrace(t testing.TB, got *trace.Trace) {
-	t.Helper()
+func checkTrace(tb testing.TB, got *trace.Trace) {
+	tb.Helper()
 	type streamOf struct {
 		association int
 		direction   trace.Direction
@@ -75,62 +75,62 @@ func checkTrace(t testing.TB, got *trace.Trace) {
 	last := make(map[streamOf]trace.Message)
 	for i, m := range got.Messages {
 		if i > 0 && m.Time.Before(got.Messages[i-1].Time) {
-			t.Fatalf("%s: message %d is earlier than the one before", got.File, i)
+			tb.Fatalf("%s: message %d is earlier than the one before", got.File, i)
 		}
 		if len(m.Payload) == 0 || m.Association >= len(got.Associations) {
-			t.Fatalf("%s: message %d has %d bytes, association %d of %d", got.File, i, len(m.Payload), m.Association, len(got.Associations))
+			tb.Fatalf("%s: message %d has %d bytes, association %d of %d", got.File, i, len(m.Payload), m.Association, len(got.Associations))
 		}
 		messages[m.Association]++
 		if m.Unordered {
 			continue
 		}
 		on := streamOf{m.Association, m.Direction, m.Stream}
-		if before, ok := last[on]; ok && int32(m.TSN-before.TSN) <= 0 { //nolint:gosec // serial arithmetic
-			t.Fatalf("%s: message %d has TSN %d after %d on %+v", got.File, i, m.TSN, before.TSN, on)
+		if before, ok := last[on]; ok && int32(m.TSN-before.TSN) <= 0 {
+			tb.Fatalf("%s: message %d has TSN %d after %d on %+v", got.File, i, m.TSN, before.TSN, on)
 		}
 		last[on] = m
 	}
 	for id, a := range got.Associations {
 		if a.ID != id || a.Start.After(a.End) || len(a.Client.Addrs) == 0 || len(a.Server.Addrs) == 0 {
-			t.Errorf("%s: association %d is %+v", got.File, id, a)
+			tb.Errorf("%s: association %d is %+v", got.File, id, a)
 		}
 		if a.ToServer.Messages+a.ToClient.Messages != messages[id] {
-			t.Errorf("%s: association %d counts %d+%d messages, %d are there", got.File, id, a.ToServer.Messages, a.ToClient.Messages, messages[id])
+			tb.Errorf("%s: association %d counts %d+%d messages, %d are there", got.File, id, a.ToServer.Messages, a.ToClient.Messages, messages[id])
 		}
 		for _, f := range []trace.Flow{a.ToServer, a.ToClient} {
 			if f.Chunks != f.Unique+f.Repeated || f.Conflicting > f.Repeated {
-				t.Errorf("%s: association %d: %d chunks, %d unique, %d repeated, %d conflicting", got.File, id, f.Chunks, f.Unique, f.Repeated, f.Conflicting)
+				tb.Errorf("%s: association %d: %d chunks, %d unique, %d repeated, %d conflicting", got.File, id, f.Chunks, f.Unique, f.Repeated, f.Conflicting)
 			}
 		}
 	}
 }
 
-func checkInspection(t testing.TB, got *trace.Trace) {
-	t.Helper()
+func checkInspection(tb testing.TB, got *trace.Trace) {
+	tb.Helper()
 	in := trace.Inspect(got)
 	var text bytes.Buffer
 	if err := in.WriteText(&text); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for line := range strings.Lines(text.String()) {
 		if width := utf8.RuneCountInString(strings.TrimSuffix(line, "\n")); width > 120 && !strings.Contains(line, got.File) {
-			t.Errorf("%s: a line is %d columns wide: %s", got.File, width, line)
+			tb.Errorf("%s: a line is %d columns wide: %s", got.File, width, line)
 		}
 	}
 	var back trace.Inspection
 	encoded, err := json.Marshal(in)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := json.Unmarshal(encoded, &back); err != nil || back.Messages != in.Messages || bytes.Contains(encoded, []byte(":null,\"messages\"")) {
-		t.Errorf("%s: JSON %v", got.File, err)
+		tb.Errorf("%s: JSON %v", got.File, err)
 	}
 	var sessions uint64
 	for _, s := range in.Sessions {
 		sessions += s.Messages
 	}
 	if sessions != in.Messages || int(in.Messages) != len(got.Messages) {
-		t.Errorf("%s: %d messages in sessions, %d in associations, %d in all", got.File, sessions, in.Messages, len(got.Messages))
+		tb.Errorf("%s: %d messages in sessions, %d in associations, %d in all", got.File, sessions, in.Messages, len(got.Messages))
 	}
 }
 

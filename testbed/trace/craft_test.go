@@ -34,29 +34,29 @@ type crafted struct {
 }
 
 // capture writes a pcap of one link type.
-func capture(t testing.TB, link layers.LinkType, records ...crafted) []byte {
-	t.Helper()
+func capture(tb testing.TB, link layers.LinkType, records ...crafted) []byte {
+	tb.Helper()
 	var out bytes.Buffer
 	w := pcapgo.NewWriterNanos(&out)
 	if err := w.WriteFileHeader(65535, link); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	for _, r := range records {
 		info := gopacket.CaptureInfo{Timestamp: epoch.Add(r.at), CaptureLength: len(r.data), Length: max(r.wire, len(r.data))}
 		if err := w.WritePacket(info, r.data); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	return out.Bytes()
 }
 
-func read(t testing.TB, data []byte) *trace.Trace {
-	t.Helper()
+func read(tb testing.TB, data []byte) *trace.Trace {
+	tb.Helper()
 	got, err := trace.Read(context.Background(), bytes.NewReader(data), "crafted", trace.DefaultConfig())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	checkTrace(t, got)
+	checkTrace(tb, got)
 	return got
 }
 
@@ -102,33 +102,33 @@ func initChunk(kind packet.ChunkType, tag, tsn uint32, addrs ...string) []byte {
 }
 
 // ip puts a payload into IPv4.
-func ip(t testing.TB, src, dst string, protocol layers.IPProtocol, payload []byte) []byte {
-	t.Helper()
-	return stack(t, payload, &layers.IPv4{
+func ip(tb testing.TB, src, dst string, protocol layers.IPProtocol, payload []byte) []byte {
+	tb.Helper()
+	return stack(tb, payload, &layers.IPv4{
 		Version: 4, TTL: 64, Protocol: protocol, SrcIP: net.ParseIP(src).To4(), DstIP: net.ParseIP(dst).To4(),
 	})
 }
 
 // stack serialises layers around a payload, the outermost first.
-func stack(t testing.TB, payload []byte, around ...gopacket.SerializableLayer) []byte {
-	t.Helper()
+func stack(tb testing.TB, payload []byte, around ...gopacket.SerializableLayer) []byte {
+	tb.Helper()
 	buffer := gopacket.NewSerializeBuffer()
 	options := gopacket.SerializeOptions{FixLengths: true}
 	if err := gopacket.SerializeLayers(buffer, options, append(around, gopacket.Payload(payload))...); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return bytes.Clone(buffer.Bytes())
 }
 
 // toServer and toClient are raw IPv4 packets between one client and one server.
-func toServer(t testing.TB, at time.Duration, chunks ...[]byte) crafted {
-	t.Helper()
-	return crafted{at: at, data: ip(t, "10.0.0.1", "10.0.0.2", layers.IPProtocolSCTP, sctp(clientPort, serverPort, serverTag, chunks...))}
+func toServer(tb testing.TB, at time.Duration, chunks ...[]byte) crafted {
+	tb.Helper()
+	return crafted{at: at, data: ip(tb, "10.0.0.1", "10.0.0.2", layers.IPProtocolSCTP, sctp(clientPort, serverPort, serverTag, chunks...))}
 }
 
-func toClient(t testing.TB, at time.Duration, chunks ...[]byte) crafted {
-	t.Helper()
-	return crafted{at: at, data: ip(t, "10.0.0.2", "10.0.0.1", layers.IPProtocolSCTP, sctp(serverPort, clientPort, clientTag, chunks...))}
+func toClient(tb testing.TB, at time.Duration, chunks ...[]byte) crafted {
+	tb.Helper()
+	return crafted{at: at, data: ip(tb, "10.0.0.2", "10.0.0.1", layers.IPProtocolSCTP, sctp(serverPort, clientPort, clientTag, chunks...))}
 }
 
 func payloads(messages []trace.Message) []string {
@@ -139,15 +139,15 @@ func payloads(messages []trace.Message) []string {
 	return list
 }
 
-func zipped(t testing.TB, data []byte) []byte {
-	t.Helper()
+func zipped(tb testing.TB, data []byte) []byte {
+	tb.Helper()
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
 	if _, err := w.Write(data); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if err := w.Close(); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return out.Bytes()
 }

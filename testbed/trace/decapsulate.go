@@ -139,7 +139,7 @@ func (d *decapsulator) decode(rec record) (datagram, finding) {
 
 // strip takes one header off and tells what follows.
 func (d *decapsulator) strip(layer gopacket.LayerType, data []byte, rec record) (gopacket.LayerType, []byte, error) {
-	switch layer { //nolint:exhaustive // gopacket has hundreds, the rest is not SCTP
+	switch layer {
 	case layers.LayerTypeIPv4:
 		return d.stripIPv4(data, rec)
 	case layers.LayerTypeIPv6:

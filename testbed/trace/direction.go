@@ -53,7 +53,7 @@ func (d *direction) extend(tsn uint32) int64 {
 		d.highest = base + int64(tsn)
 		return d.highest
 	}
-	unwrapped := d.highest + int64(int32(tsn-uint32(d.highest))) //nolint:gosec // both wrap on purpose
+	unwrapped := d.highest + int64(int32(tsn-uint32(d.highest)))
 	d.highest = max(d.highest, unwrapped)
 	return unwrapped
 }
@@ -70,7 +70,7 @@ func (d *direction) expect(tsn uint32) {
 
 // near tells whether a TSN goes on where this direction is.
 func (d *direction) near(tsn uint32) bool {
-	distance := int32(tsn - uint32(d.highest)) //nolint:gosec // both wrap on purpose
+	distance := int32(tsn - uint32(d.highest))
 	return d.started && distance > -nearTSN && distance < nearTSN
 }
 

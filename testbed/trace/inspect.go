@@ -122,7 +122,7 @@ func sessions(messages []Message) (list []Session, faults uint64) {
 	sums := make(map[string]*sessionSum)
 	var scratch [key.MaxLen]byte
 	for _, m := range messages {
-		k, err := key.Append(scratch[:0], uint64(m.Association), m.PPID, m.Payload) //nolint:gosec // an index
+		k, err := key.Append(scratch[:0], uint64(m.Association), m.PPID, m.Payload)
 		if err != nil {
 			faults++
 		}

@@ -18,6 +18,7 @@ const (
 )
 
 func TestMessagesOfADirection(t *testing.T) {
+	t.Parallel()
 	for name, test := range map[string]struct {
 		packets [][][]byte // to the server, a millisecond apart
 		want    []string
@@ -69,8 +70,12 @@ func TestMessagesOfADirection(t *testing.T) {
 		},
 		"I-DATA interleaved": {
 			packets: [][][]byte{
-				{idata(7, 1, 0, 18, b, "a")}, {idata(8, 2, 0, 18, b, "x")}, {idata(9, 1, 0, 1, 0, "b")},
-				{idata(10, 2, 0, 1, e, "y")}, {idata(11, 1, 0, 2, e, "c")}, {idata(12, 1, 1, 18, b|e, "d")},
+				{idata(7, 1, 0, 18, b, "a")},
+				{idata(8, 2, 0, 18, b, "x")},
+				{idata(9, 1, 0, 1, 0, "b")},
+				{idata(10, 2, 0, 1, e, "y")},
+				{idata(11, 1, 0, 2, e, "c")},
+				{idata(12, 1, 1, 18, b|e, "d")},
 			},
 			want: []string{"xy", "abc", "d"}, flow: trace.Flow{Chunks: 6, Unique: 6, Messages: 3, Bytes: 6, Streams: 2},
 		},

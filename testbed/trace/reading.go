@@ -212,7 +212,7 @@ func (r *reading) finish() (*Trace, error) {
 	}
 	for number, count := range r.chunks {
 		if count > 0 {
-			kind := packet.ChunkType(number) //nolint:gosec // below 256
+			kind := packet.ChunkType(number)
 			t.Chunks = append(t.Chunks, ChunkCount{Type: uint8(kind), Name: kind.String(), Count: count})
 		}
 	}

@@ -138,7 +138,7 @@ type countingReader struct {
 func (c *countingReader) Read(b []byte) (int, error) {
 	n, err := c.r.Read(b)
 	c.n += int64(n)
-	return n, err //nolint:wrapcheck // a reader passes errors on as they are
+	return n, err
 }
 
 // formatOf knows the magic numbers of pcap (microseconds and nanoseconds, both byte orders) and pcapng.
@@ -179,15 +179,15 @@ func describe(head []byte) string {
 }
 
 func isText(head []byte) bool {
-	for len(head) > 0 {
-		r, size := utf8.DecodeRune(head)
+	for rest := head; len(rest) > 0; {
+		r, size := utf8.DecodeRune(rest)
 		if r == utf8.RuneError && size == 1 {
-			return len(head) < utf8.UTFMax // a rune cut by the end of head
+			return len(rest) < len(head) && !utf8.FullRune(rest) // a rune cut by the end of head
 		}
 		if r < ' ' && r != '\n' && r != '\r' && r != '\t' {
 			return false
 		}
-		head = head[size:]
+		rest = rest[size:]
 	}
 	return true
 }

@@ -38,6 +38,7 @@ type count struct{ chunks, unique, messages int }
 
 // tshark, which shares no code with this reader, sees the same chunks, unique TSNs and messages for each PPID.
 func TestCountsAgreeWithTshark(t *testing.T) {
+	t.Parallel()
 	binary, err := exec.LookPath("tshark")
 	if err != nil {
 		if os.Getenv("CI") == "true" {
