@@ -1,11 +1,22 @@
 package ring
 
 import (
+	"math"
 	"math/bits"
 )
 
-// unclaimed marks a slot without an owner while the table is being made.
-const unclaimed = ^uint32(0)
+// claim is a node's claim to a slot: its virtual node times 2^16, plus its index. Of two
+// claims of nodes of equal capacity the smaller is the earlier.
+type claim uint64
+
+const (
+	unclaimed = claim(math.MaxUint64)
+	indexBits = 16
+	indexMask = 1<<indexBits - 1
+)
+
+func (c claim) node() uint16    { return uint16(c & indexMask) }
+func (c claim) virtual() uint32 { return uint32(c >> indexBits) }
 
 // proposer is a node while the table is being made.
 type proposer struct {
@@ -23,28 +34,42 @@ type proposer struct {
 // their permutations in order of time, a slot keeps the earliest proposal it got, and
 // who loses a slot proposes on.
 type placement struct {
-	nodes  []proposer
-	times  *logarithm
-	owners []uint16
-	claims []uint32 // the owner's virtual node, per slot; unclaimed where there is no owner
-	filled int      // slots that have an owner
-	lost   []uint16 // nodes that lost a slot and have to propose on
+	nodes   []proposer
+	uniform bool // all nodes have the same weight
+	times   *logarithm
+	claims  []claim  // per slot
+	filled  int      // slots that have an owner
+	lost    []uint16 // nodes that lost a slot and have to propose on
 }
 
 // place returns the owner of each slot. nodes are ascending by id: where two claims
 // have the same time, the lower index has the slot.
 func place(nodes []Node, cfg Config) []uint16 {
 	slots := 1 << cfg.Bits
-	p := &placement{
-		nodes:  make([]proposer, len(nodes)),
-		times:  newLogarithm(slots),
-		owners: make([]uint16, slots),
-		claims: make([]uint32, slots),
-		lost:   make([]uint16, 0, len(nodes)),
-	}
+	owners := make([]uint16, slots)
 
 	if len(nodes) == 0 {
-		return p.owners
+		return owners
+	}
+
+	p := newPlacement(nodes, cfg)
+	p.run(totalCapacity(nodes), cfg.Epsilon == 0)
+
+	for s, c := range p.claims {
+		owners[s] = c.node()
+	}
+
+	return owners
+}
+
+func newPlacement(nodes []Node, cfg Config) *placement {
+	slots := 1 << cfg.Bits
+	p := &placement{
+		nodes:   make([]proposer, len(nodes)),
+		uniform: true,
+		times:   newLogarithm(slots),
+		claims:  make([]claim, slots),
+		lost:    make([]uint16, 0, len(nodes)),
 	}
 
 	for s := range p.claims {
@@ -52,17 +77,17 @@ func place(nodes []Node, cfg Config) []uint16 {
 	}
 
 	quota := quotas(nodes, slots, cfg.Epsilon)
+
 	for i, n := range nodes {
 		p.nodes[i] = proposer{
 			permutation: newPermutation(n.ID, cfg.Bits),
 			weight:      uint64(n.Capacity),
 			quota:       quota[i],
 		}
+		p.uniform = p.uniform && n.Capacity == nodes[0].Capacity
 	}
 
-	p.run(totalCapacity(nodes), cfg.Epsilon == 0)
-
-	return p.owners
+	return p
 }
 
 // run lets the nodes propose until every slot has an owner that no later proposal could
@@ -71,11 +96,11 @@ func place(nodes []Node, cfg Config) []uint16 {
 // result is the same with any horizons: proposals past them are later than all claims.
 func (p *placement) run(total uint64, exact bool) {
 	// In units in which one proposal per slot is expected per unit of time.
-	for horizon := uint64(6); p.filled < len(p.owners); horizon += (horizon + 1) / 2 {
+	for horizon := uint64(8); p.filled < len(p.claims); horizon += horizon/8 + 1 {
 		for i := range p.nodes {
 			n := &p.nodes[i]
 
-			n.horizon = uint32(len(p.owners))
+			n.horizon = uint32(len(p.claims))
 			if !exact {
 				n.horizon = p.horizon(n, horizon, total)
 			}
@@ -88,22 +113,22 @@ func (p *placement) run(total uint64, exact bool) {
 	}
 }
 
-// horizon returns the first virtual node of n that is later than a time, a multiple of
-// 1/total.
+// horizon returns the first virtual node of n that is later than time/total.
 func (p *placement) horizon(n *proposer, time, total uint64) uint32 {
-	slots := uint32(len(p.owners))
+	slots := uint32(len(p.claims))
 
-	high, low := bits.Mul64(time<<(logarithmFraction-32), n.weight)
+	// L(i) <= time*weight/total, which is rounded down to 32 bits of fraction.
+	high, low := bits.Mul64(time<<32, n.weight)
 	if high >= total {
 		return slots
 	}
 
 	limit, _ := bits.Div64(high, low, total)
-	if limit >= 1<<(64-32) {
+	if limit >= 1<<(64-logarithmFraction+32) {
 		return slots
 	}
 
-	limit <<= 32
+	limit <<= logarithmFraction - 32
 
 	i := n.next
 	for i < slots && p.times.at(i) <= limit {
@@ -127,26 +152,29 @@ func (p *placement) proposeOn() {
 // propose lets a node propose until it holds its quota or reaches its horizon.
 func (p *placement) propose(i uint16) {
 	n := &p.nodes[i]
+	order := n.permutation // a copy stays in registers
+	next, held := n.next, n.held
 
-	for n.held < n.quota && n.next < n.horizon {
-		claim := n.next
-		slot := n.slot(claim)
-		n.next++
+	for held < n.quota && next < n.horizon {
+		slot := &p.claims[order.slot(next)]
+		mine := claim(next)<<indexBits | claim(i)
+		next++
 
-		if p.claims[slot] == unclaimed {
+		if *slot == unclaimed {
 			p.filled++
 		} else {
-			if !p.earlier(i, claim, slot) {
+			if !p.earlier(mine, *slot) {
 				continue
 			}
 
-			p.displace(p.owners[slot])
+			p.displace(slot.node())
 		}
 
-		p.owners[slot] = i
-		p.claims[slot] = claim
-		n.held++
+		*slot = mine
+		held++
 	}
+
+	n.next, n.held = next, held
 }
 
 // displace takes a slot from its owner.
@@ -160,23 +188,24 @@ func (p *placement) displace(i uint16) {
 	}
 }
 
-// earlier tells whether the claim of node i comes before that of the slot's owner. Times
-// are L(claim)/weight; the quotients are compared by cross multiplication, exactly.
-func (p *placement) earlier(i uint16, claim, slot uint32) bool {
-	owner := p.owners[slot]
-	old := p.claims[slot]
-	mine, theirs := p.nodes[i].weight, p.nodes[owner].weight
-
-	if mine == theirs {
-		return claim < old || claim == old && i < owner
+// earlier tells whether claim a comes before b. Times are L(virtual node)/weight; the
+// quotients are compared by cross multiplication, exactly.
+func (p *placement) earlier(a, b claim) bool {
+	if p.uniform {
+		return a < b
 	}
 
-	high, low := bits.Mul64(p.times.at(claim), theirs)
-	oldHigh, oldLow := bits.Mul64(p.times.at(old), mine)
-
-	if high != oldHigh {
-		return high < oldHigh
+	x, y := &p.nodes[a.node()], &p.nodes[b.node()]
+	if x.weight == y.weight {
+		return a < b
 	}
 
-	return low < oldLow || low == oldLow && i < owner
+	high, low := bits.Mul64(p.times.at(a.virtual()), y.weight)
+	otherHigh, otherLow := bits.Mul64(p.times.at(b.virtual()), x.weight)
+
+	if high != otherHigh {
+		return high < otherHigh
+	}
+
+	return low < otherLow || low == otherLow && a.node() < b.node()
 }
