@@ -222,7 +222,6 @@ func receiptOf(f *routing.Finished) []byte {
 		r.Status = receipt.Stale
 	case bus.Quarantined:
 		r.Status = receipt.Quarantined
-	default:
 	}
 
 	return r.Append(make([]byte, 0, receipt.Size))

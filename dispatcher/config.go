@@ -32,6 +32,8 @@ type Config struct {
 	RetryShare float64 `env:"RETRY_SHARE" yaml:"retryShare"`
 	// RetryRate is how many resends a second are allowed besides.
 	RetryRate float64 `env:"RETRY_RATE" yaml:"retryRate"`
+	// Probe is how long a node that holds messages may answer nothing before one of them is sent again to see whether it is there.
+	Probe time.Duration `env:"PROBE" yaml:"probe"`
 	// Expiry is how long after it is sent an attempt may still commit, by Redis' clock.
 	Expiry time.Duration `env:"EXPIRY" yaml:"expiry"`
 
@@ -80,6 +82,7 @@ func DefaultConfig() Config {
 		RetryDelay:  25 * time.Millisecond,
 		RetryShare:  0.2,
 		RetryRate:   500,
+		Probe:       50 * time.Millisecond,
 		Expiry:      30 * time.Second,
 
 		Heartbeat:       time.Second,
@@ -117,6 +120,7 @@ func (c Config) Validate() error {
 		atLeast("retryDelay", c.RetryDelay, time.Millisecond),
 		between("retryShare", c.RetryShare, 0, 10),
 		between("retryRate", c.RetryRate, 1, 1e6),
+		atLeast("probe", c.Probe, time.Millisecond),
 		atLeast("expiry", c.Expiry, 2*c.DeadlineMax),
 		atLeast("heartbeat", c.Heartbeat, 10*time.Millisecond),
 		between("inFlightLimit", c.InFlightLimit, 1, 1<<20),
@@ -180,6 +184,7 @@ func (c Config) routing() routing.Config {
 		RetryDelay:      c.RetryDelay,
 		RetryShare:      c.RetryShare,
 		RetryRate:       c.RetryRate,
+		Probe:           c.Probe,
 		Expiry:          c.Expiry,
 		Heartbeat:       c.Heartbeat,
 		MaxNodes:        c.MaxNodes,

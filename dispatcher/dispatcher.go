@@ -43,7 +43,7 @@ type Dispatcher struct {
 	kicks        map[routing.Node]kick   // of the outbox writers; guarded by mu
 	ready        []routing.Node          // scratch; guarded by mu
 	key          [key.MaxLen]byte        // scratch; guarded by mu
-	faults       [int(key.Faults)]uint64 // messages by the fault of their key; guarded by mu
+	faults       [key.Faults]uint64      // messages by the fault of their key; guarded by mu
 }
 
 // kick is the token that wakes the writer of an outbox.

@@ -132,33 +132,39 @@ func (d *Dispatcher) rebuild(members []ring.Node) {
 }
 
 func (d *Dispatcher) logEvent(e routing.Event) {
-	var l *zerolog.Event
-
-	switch e.Kind {
-	case routing.NodeUp, routing.NodeAnnounced, routing.NodeBack:
-		l = d.log.Info()
-	case routing.NodeSuspect, routing.NodeStalled:
-		l = d.log.Warn()
-	case routing.NodeDead:
-		l = d.log.Warn()
-		if e.State == bus.Leaving.String() {
-			l = d.log.Info()
-		}
-
-		l = l.Stringer("cause", e.Cause)
-	case routing.NodeTwin, routing.NodeRefused:
-		l = d.log.Error()
-	}
-
+	l := d.log.WithLevel(eventLevel(e)).Str("node", e.Node).Stringer("event", e.Kind)
 	if e.State != "" {
 		l = l.Str("state", e.State)
+	}
+
+	if e.Kind == routing.NodeDead {
+		l = l.Stringer("cause", e.Cause)
 	}
 
 	if e.Moved > 0 {
 		l = l.Int("moved", e.Moved)
 	}
 
-	l.Str("node", e.Node).Stringer("event", e.Kind).Msg(eventMessage(e.Kind))
+	l.Msg(eventMessage(e.Kind))
+}
+
+func eventLevel(e routing.Event) zerolog.Level {
+	switch e.Kind {
+	case routing.NodeTwin, routing.NodeRefused:
+		return zerolog.ErrorLevel
+	case routing.NodeDead:
+		if e.State == bus.Leaving.String() {
+			return zerolog.InfoLevel
+		}
+
+		return zerolog.WarnLevel
+	case routing.NodeSuspect, routing.NodeStalled:
+		return zerolog.WarnLevel
+	case routing.NodeUp, routing.NodeAnnounced, routing.NodeBack:
+		return zerolog.InfoLevel
+	default:
+		return zerolog.InfoLevel
+	}
 }
 
 func eventMessage(k routing.EventKind) string {

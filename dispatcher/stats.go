@@ -93,6 +93,7 @@ type Stats struct {
 	Parked     int    // keys that no node has room for
 
 	Written  uint64 // envelopes, resends included
+	Probes   uint64 // envelopes besides, that only see whether a node is there
 	Frames   uint64 // NATS messages that carried them
 	Replies  uint64 // sent to stations
 	Receipts uint64 // sent to stations
@@ -128,6 +129,7 @@ func (d *Dispatcher) Stats() Stats {
 		Sessions:     core.Sessions,
 		Parked:       core.Waiting,
 		Written:      core.Written,
+		Probes:       core.Probes,
 		Frames:       d.count.frames.Load(),
 		Replies:      d.count.replies.Load(),
 		Receipts:     d.count.receipts.Load(),

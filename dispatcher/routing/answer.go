@@ -27,6 +27,7 @@ func (c *Core) Heard(now time.Duration, incarnation uint64) {
 
 	c.event++
 	n.heard = c.event
+	n.silent, n.probed = c.clock, false
 	c.revive(n)
 	c.unpark()
 }
@@ -100,13 +101,11 @@ func (c *Core) refused(e *entry, status bus.Status) {
 	s := e.session
 
 	cause := ByUnavailable
-
 	switch status {
 	case bus.Gap:
 		cause = ByGap
 	case bus.Expired:
 		cause = ByExpired
-	default:
 	}
 
 	c.resent(cause, s)

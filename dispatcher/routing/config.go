@@ -14,6 +14,7 @@ type Config struct {
 	RetryDelay      time.Duration // before a key is tried again that a node could not serve; doubles up to Deadline
 	RetryShare      float64       // resends allowed for each first send
 	RetryRate       float64       // resends a second allowed besides
+	Probe           time.Duration // silence after which a node with something in flight is probed
 	Expiry          time.Duration // how long after its sending an attempt may commit
 	Heartbeat       time.Duration // interval at which nodes report: suspect after 2.5, dead after 4 without
 	MaxNodes        int           // known nodes; further ones are not listened to

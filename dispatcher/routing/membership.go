@@ -137,6 +137,8 @@ func (c *Core) watch() {
 			continue
 		}
 
+		c.considerProbe(n)
+
 		switch silence := c.clock - n.beatAt; {
 		case silence > 4*c.cfg.Heartbeat:
 			c.die(n, BySilence)

@@ -71,6 +71,7 @@ func testConfig() routing.Config {
 		Deadline:        400 * time.Millisecond,
 		DeadlineMax:     5 * time.Second,
 		RetryDelay:      25 * time.Millisecond,
+		Probe:           50 * time.Millisecond,
 		RetryShare:      0.2,
 		RetryRate:       50,
 		Expiry:          3 * time.Second,

@@ -24,7 +24,11 @@ type node struct {
 	suspect bool // heartbeats are missing
 	stalled bool // let a deadline pass without a sign of life
 
-	heard    uint64 // event of its last answer
+	heard    uint64        // event of its last answer
+	written  int           // messages that went to it, of those in flight
+	silent   time.Duration // since when it owes an answer, while written is not 0
+	probed   bool          // since then
+	probe    *entry        // to be written again, nil: none
 	inFlight int
 	bytes    int
 	answered uint64

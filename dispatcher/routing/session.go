@@ -173,6 +173,14 @@ func (c *Core) recall(e *entry) {
 	e.inOutbox.remove()
 	e.deadline.place.remove()
 
+	if e.place == written {
+		n.written--
+	}
+
+	if n.probe == e {
+		n.probe = nil
+	}
+
 	e.place, e.node = pending, nil
 	e.session.flying--
 	n.load(-1, -e.size())

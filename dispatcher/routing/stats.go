@@ -153,6 +153,7 @@ const (
 type Counts struct {
 	Submitted uint64           // messages taken
 	Written   uint64           // envelopes written, resends included
+	Probes    uint64           // envelopes written again to see whether a node is there
 	Resent    [causes]uint64   // messages taken back to be sent again
 	Answers   [statuses]uint64 // answers used, by bus.Status
 	Dropped   [drops]uint64    // answers and heartbeats not used

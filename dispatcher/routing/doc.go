@@ -1,0 +1,34 @@
+// Package routing is the pure core of the dispatcher: which node gets a message,
+// and what becomes of it until it is answered. It has no socket, clock or logger;
+// the dispatcher brings events and carries frames, so that every decision can be
+// replayed from a script (testdata) and checked against a model.
+//
+//	Submit --> session (one key's unanswered messages, in order of arrival)
+//	              |  pick: ring, own in-flight counts            no room: parked,
+//	              v                                              first come, first served
+//	           node (one for all of the key that is in flight)
+//	              |  outbox: up to Window messages, counted from the oldest unanswered
+//	              v
+//	            Fill --> frame: attempt, predecessor, expiry and deadline are set here
+//	              .
+//	            Answer   Committed, Replayed, Stale, Quarantined: done
+//	                     Gap, Expired:   the key's unanswered again, at once, then with growing waits
+//	                     Unavailable:    again after a wait that grows up to Deadline
+//	                     an older attempt: only "the effect is in" counts; the rest is dropped
+//	            none     Probe:          one message of the node again, the same attempt
+//	                     Deadline:       the node answered nothing since: it is stalled, all of it moves;
+//	                                     else the key moves, within the retry budget, and deadlines double
+//	            NATS     503, four missed heartbeats, a new incarnation: dead, all of it moves, free
+//	                     back again after it was away: all in flight goes again
+//
+// A move takes all of a key's unanswered messages together, in order, to one node.
+// That order is kept for good is the processors' work (marks and predecessors); the
+// core's is never to send a message before its predecessors, nor to forget one.
+//
+// Time that the process did not run, or NATS was away, does not count for deadlines
+// and heartbeats (Core.at): a dispatcher that wakes up blames nobody.
+//
+// One caller at a time: the dispatcher holds one lock around every call. No call
+// allocates in proportion to messages in flight; entries and sessions are pooled, and
+// deadlines are on one timer wheel.
+package routing
