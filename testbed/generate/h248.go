@@ -17,15 +17,17 @@ type h248 struct {
 	rng         *rand.Rand
 	cfg         Config
 	gateway     string
+	controller  string
 	transaction uint32
 }
 
 func newH248(rng *rand.Rand, cfg Config, index int) signalling {
-	m := &h248{rng: rng, cfg: cfg, gateway: fmt.Sprintf("[198.18.%d.%d]:2944", index>>8, index&0xff), transaction: 1}
+	client, server := addresses(index)
+	m := &h248{
+		rng: rng, cfg: cfg, gateway: fmt.Sprintf("[%s]:2944", client), controller: fmt.Sprintf("[%s]:2944", server), transaction: 1,
+	}
 	return signalling{opening: m.opening, session: m.session}
 }
-
-const controller = "[198.19.255.5]:2944"
 
 // opening registers the gateway: a service change on the null context.
 func (m *h248) opening() []step {
@@ -58,7 +60,7 @@ func (m *h248) session(number int) []step {
 func (m *h248) step(direction trace.Direction, body string) step {
 	from := m.gateway
 	if direction == trace.ToClient {
-		from = controller
+		from = m.controller
 	}
 	return step{direction: direction, ppid: ppidH248, payload: fmt.Appendf(nil, "MEGACO/1 %s\n%s\n", from, body)}
 }

@@ -68,7 +68,7 @@ func newAssociation(cfg Config, index int) *association {
 // benchmarking prefix for IPv4 (RFC 2544). All associations of a protocol share a server.
 func addresses(index int) (client, server netip.Addr) {
 	kind := byte(index % len(protocols()))
-	hi, lo := byte(index>>8), byte(index)
+	hi, lo := byte((index+1)>>8), byte(index+1)
 	if index%5 == 4 {
 		prefix := [16]byte{0x20, 0x01, 0x0d, 0xb8}
 		client, server := prefix, prefix
