@@ -55,6 +55,7 @@ type site struct {
 	redis *servers.Redis
 	nats  *servers.NATS
 	log   zerolog.Logger
+	store func() *statestore.Store // one for what a test looks at
 }
 
 func newSite(tb testing.TB) *site {
@@ -71,7 +72,9 @@ func newSite(tb testing.TB) *site {
 	})
 	n := must[*servers.NATS](tb)(servers.StartNATS(tb.Context(), servers.NATSConfig{}))
 	tb.Cleanup(n.Shutdown)
-	return &site{tb: tb, redis: r, nats: n, log: zerolog.Nop()}
+	s := &site{tb: tb, redis: r, nats: n, log: zerolog.Nop()}
+	s.store = sync.OnceValue(s.open)
+	return s
 }
 
 func (s *site) connect(name string) *bus.Conn {
@@ -83,7 +86,7 @@ func (s *site) connect(name string) *bus.Conn {
 	return c
 }
 
-func (s *site) store() *statestore.Store {
+func (s *site) open() *statestore.Store {
 	s.tb.Helper()
 	cfg := statestore.DefaultConfig()
 	cfg.URL = s.redis.URL()
@@ -111,7 +114,7 @@ func (s *site) start(id string, handlers processor.Handlers, change ...func(*pro
 func (s *site) startWith(cfg processor.Config, handlers processor.Handlers, change ...func(*processor.Processor)) node {
 	s.tb.Helper()
 	conn := s.connect(cfg.ID)
-	p := must[*processor.Processor](s.tb)(processor.New(cfg, s.store(), conn, handlers, s.log))
+	p := must[*processor.Processor](s.tb)(processor.New(cfg, s.open(), conn, handlers, s.log))
 	for _, c := range change {
 		c(p)
 	}
