@@ -209,8 +209,8 @@ func (s *served) commit(ctx context.Context, m transport.Message) error {
 	}
 }
 
-// openStore starts redis-server for the test and opens a store in it.
-func openStore(t *testing.T) *statestore.Store {
+// startStore starts redis-server for the test and opens a store in it.
+func startStore(t *testing.T) (*servers.Redis, *statestore.Store) {
 	t.Helper()
 
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
@@ -240,6 +240,14 @@ func openStore(t *testing.T) *statestore.Store {
 			t.Error(err)
 		}
 	})
+
+	return redis, store
+}
+
+func openStore(t *testing.T) *statestore.Store {
+	t.Helper()
+
+	_, store := startStore(t)
 
 	return store
 }
