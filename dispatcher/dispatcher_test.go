@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"skyring/dispatcher"
 	"skyring/dispatcher/routing"
