@@ -19,8 +19,8 @@ type condition struct {
 	writer sync.Mutex
 
 	// Atomic; written under writer.
-	open    []atomic.Uint64 // bit i%64 of word i/64: node i is open
-	states  []atomic.Uint32 // State per node
+	open    [(MaxNodes + 1) / 64]atomic.Uint64 // bit i%64 of word i/64: node i is open; no index can be out of it
+	states  []atomic.Uint32                    // State per node
 	loads   []load
 	weights []atomic.Uint64 // tree: slots of the open nodes below
 	best    []atomic.Int32  // tree: the least loaded node below that the last resort may choose, or NoNode
@@ -41,7 +41,6 @@ func (c *condition) start(nodes []Node, slots []uint32) {
 	}
 
 	c.leaves = leaves
-	c.open = make([]atomic.Uint64, len(nodes)/64+1)
 	c.states = make([]atomic.Uint32, len(nodes))
 	c.loads = make([]load, len(nodes))
 	c.weights = make([]atomic.Uint64, 2*leaves)
@@ -66,3 +65,7 @@ func (c *condition) start(nodes []Node, slots []uint32) {
 		c.best[v].Store(c.better(c.best[2*v].Load(), c.best[2*v+1].Load()))
 	}
 }
+
+// isOpen is false past the last node, so that a ring without nodes, whose slots all
+// say 0, needs no case of its own.
+func (c *condition) isOpen(n uint16) bool { return c.open[n/64].Load()>>(n%64)&1 != 0 }

@@ -43,7 +43,7 @@ func (h How) String() string {
 type Choice struct {
 	Node   int   // index of the node, NoNode where How is None
 	How    How   // the step that found it
-	Probes uint8 // slots looked at after the home: 0 for Home, 1..8 for Chain, 8 for the others
+	Probes uint8 // slots looked at after the home: 0 for Home, 1..8 for Chain, 8 for the others, which rule all slots out
 }
 
 // Pick chooses the node of a key by the key's hash, in the steps that the package's
@@ -53,8 +53,8 @@ type Choice struct {
 // table it returns the same on every machine.
 func (r *Ring) Pick(hash uint64, avoid int) Choice {
 	x := hash * golden
-	if n := int(r.owners[x>>(r.shift&63)]); n != avoid && r.isOpen(n) {
-		return Choice{Node: n}
+	if n := r.owners[x>>(r.shift&63)]; int(n) != avoid && r.isOpen(n) {
+		return Choice{Node: int(n)}
 	}
 
 	return r.chain(x, avoid)
@@ -63,10 +63,14 @@ func (r *Ring) Pick(hash uint64, avoid int) Choice {
 // chain follows the key's chain from x, the key's place on the ring, and goes on to the
 // later steps when it ends.
 func (r *Ring) chain(x uint64, avoid int) Choice {
+	if r.weights[1].Load() == 0 { // none is open: do not look
+		return r.unopened(avoid)
+	}
+
 	for probe := uint8(1); probe <= chainProbes; probe++ {
 		x *= golden
-		if n := int(r.owners[x>>(r.shift&63)]); n != avoid && r.isOpen(n) {
-			return Choice{Node: n, How: Chain, Probes: probe}
+		if n := r.owners[x>>(r.shift&63)]; int(n) != avoid && r.isOpen(n) {
+			return Choice{Node: int(n), How: Chain, Probes: probe}
 		}
 	}
 
@@ -74,16 +78,17 @@ func (r *Ring) chain(x uint64, avoid int) Choice {
 		return Choice{Node: n, How: Spill, Probes: chainProbes}
 	}
 
+	return r.unopened(avoid)
+}
+
+// unopened is the choice where no node is open, but for avoid.
+func (r *Ring) unopened(avoid int) Choice {
 	if n := r.lastResort(avoid); n != NoNode {
 		return Choice{Node: n, How: BestWeight, Probes: chainProbes}
 	}
 
 	return Choice{Node: NoNode, How: None, Probes: chainProbes}
 }
-
-// isOpen works for n up to 63 past the last node, so that a ring without nodes needs
-// no case of its own.
-func (c *condition) isOpen(n int) bool { return c.open[uint(n)/64].Load()>>(uint(n)%64)&1 != 0 }
 
 // Home returns the node that owns the slot of a key's hash, whatever its state, and
 // NoNode in a ring without nodes.

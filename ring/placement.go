@@ -23,6 +23,7 @@ type proposer struct {
 	permutation
 
 	weight  uint64
+	inverse uint64 // (2^64-1)/weight, rounded down
 	next    uint32 // its next virtual node
 	horizon uint32 // proposes virtual nodes below this one in the present round
 	held    uint32 // slots it owns now
@@ -38,6 +39,7 @@ type placement struct {
 	uniform bool // all nodes have the same weight
 	times   *logarithm
 	claims  []claim  // per slot
+	moments []uint64 // per slot: about when its claim was; unused where uniform
 	filled  int      // slots that have an owner
 	lost    []uint16 // nodes that lost a slot and have to propose on
 }
@@ -82,9 +84,14 @@ func newPlacement(nodes []Node, cfg Config) *placement {
 		p.nodes[i] = proposer{
 			permutation: newPermutation(n.ID, cfg.Bits),
 			weight:      uint64(n.Capacity),
+			inverse:     math.MaxUint64 / uint64(n.Capacity),
 			quota:       quota[i],
 		}
 		p.uniform = p.uniform && n.Capacity == nodes[0].Capacity
+	}
+
+	if !p.uniform {
+		p.moments = make([]uint64, slots)
 	}
 
 	return p
@@ -156,22 +163,32 @@ func (p *placement) propose(i uint16) {
 	next, held := n.next, n.held
 
 	for held < n.quota && next < n.horizon {
-		slot := &p.claims[order.slot(next)]
+		slot := order.slot(next)
 		mine := claim(next)<<indexBits | claim(i)
+
+		var moment uint64
+		if !p.uniform {
+			moment, _ = bits.Mul64(p.times.at(next), n.inverse)
+		}
+
 		next++
 
-		if *slot == unclaimed {
+		if owner := p.claims[slot]; owner == unclaimed {
 			p.filled++
 		} else {
-			if !p.earlier(mine, *slot) {
+			if !p.earlier(mine, moment, slot) {
 				continue
 			}
 
-			p.displace(slot.node())
+			p.displace(owner.node())
 		}
 
-		*slot = mine
+		p.claims[slot] = mine
 		held++
+
+		if !p.uniform {
+			p.moments[slot] = moment
+		}
 	}
 
 	n.next, n.held = next, held
@@ -188,20 +205,39 @@ func (p *placement) displace(i uint16) {
 	}
 }
 
-// earlier tells whether claim a comes before b. Times are L(virtual node)/weight; the
-// quotients are compared by cross multiplication, exactly.
-func (p *placement) earlier(a, b claim) bool {
+// earlier tells whether a claim made at a moment comes before that of the slot's owner.
+//
+// A moment is the high word of L*inverse. With x = L/weight it is in (x-2, x], as L < 2^62
+// and the inverse is less than 1 too small. So moments that differ by 2 or more tell
+// the order of the times themselves, and the others are compared exactly.
+func (p *placement) earlier(mine claim, moment uint64, slot uint32) bool {
+	owner := p.claims[slot]
 	if p.uniform {
+		return mine < owner
+	}
+
+	other := p.moments[slot]
+
+	switch {
+	case moment+2 <= other:
+		return true
+	case other+2 <= moment:
+		return false
+	default:
+		return p.exactly(mine, owner)
+	}
+}
+
+// exactly tells whether claim a comes before b. Times are L(virtual node)/weight; the
+// quotients are compared by cross multiplication.
+func (p *placement) exactly(a, b claim) bool {
+	x, y := p.nodes[a.node()].weight, p.nodes[b.node()].weight
+	if x == y {
 		return a < b
 	}
 
-	x, y := &p.nodes[a.node()], &p.nodes[b.node()]
-	if x.weight == y.weight {
-		return a < b
-	}
-
-	high, low := bits.Mul64(p.times.at(a.virtual()), y.weight)
-	otherHigh, otherLow := bits.Mul64(p.times.at(b.virtual()), x.weight)
+	high, low := bits.Mul64(p.times.at(a.virtual()), y)
+	otherHigh, otherLow := bits.Mul64(p.times.at(b.virtual()), x)
 
 	if high != otherHigh {
 		return high < otherHigh

@@ -48,7 +48,7 @@ func (c *condition) descend(random uint64, avoid int) (int, bool) {
 
 	n := v - c.leaves
 
-	return n, n < len(c.share) && n != avoid && c.isOpen(n)
+	return n, n < len(c.share) && n != avoid && c.isOpen(uint16(n))
 }
 
 // below returns the weight under v without that of the leaf avoided, 0 for none.
@@ -65,7 +65,7 @@ func (c *condition) below(v, avoided int) uint64 {
 // firstOpen returns the lowest open node other than avoid, or NoNode.
 func (c *condition) firstOpen(avoid int) int {
 	for i := range c.share {
-		if i != avoid && c.isOpen(i) {
+		if i != avoid && c.isOpen(uint16(i)) {
 			return i
 		}
 	}
