@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"net/netip"
+	"net/url"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"strconv"
 	"sync"
 	"syscall"
 	"testing"
@@ -46,13 +48,41 @@ func startStack(t *testing.T) *stack {
 		t.Fatal(err)
 	}
 
-	t.Cleanup(n.Shutdown)
-
 	s := &stack{t: t, nats: n}
+	t.Cleanup(func() { s.nats.Shutdown() })
+
 	s.redis, s.store = startStore(t)
 	s.serve()
 
 	return s
+}
+
+// restartNATS ends the server and starts another one at the same address.
+func (s *stack) restartNATS() {
+	s.nats.Shutdown()
+
+	at, err := url.Parse(s.nats.URL())
+	if err != nil {
+		s.t.Error(err)
+
+		return
+	}
+
+	port, err := strconv.Atoi(at.Port())
+	if err != nil {
+		s.t.Error(err)
+
+		return
+	}
+
+	n, err := servers.StartNATS(s.t.Context(), servers.NATSConfig{Port: port})
+	if err != nil {
+		s.t.Error(err)
+
+		return
+	}
+
+	s.nats = n
 }
 
 // serve runs the dispatcher until the test ends.
@@ -285,53 +315,4 @@ func TestWholeStack(t *testing.T) {
 			t.Errorf("want a good verdict, got %+v", v)
 		}
 	})
-}
-
-// TestProcessorKilled kills a processor in the middle, and lets another one join.
-func TestProcessorKilled(t *testing.T) {
-	s := startStack(t)
-	victim := s.child("victim")
-	s.node("survivor")
-
-	killed := make(chan struct{})
-	kill := sync.OnceFunc(func() {
-		defer close(killed)
-
-		if err := victim.Process.Kill(); err != nil {
-			t.Errorf("kill: %v", err)
-		}
-	})
-
-	tr := generated(t, 6000)
-	cfg := patient(s.addr)
-	cfg.Window = 32
-
-	r, err := replay.New(cfg, []*trace.Trace{tr}, s.store, func(done, total uint64) {
-		if done > total/5 {
-			kill()
-		}
-	}, zerolog.Nop())
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	ctx, cancel := context.WithTimeout(t.Context(), 2*patience)
-	defer cancel()
-
-	v, err := r.Run(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	select {
-	case <-killed:
-	default:
-		t.Fatal("the processor was not killed: the replay was over before")
-	}
-
-	if !v.OK() || v.Sent != uint64(len(tr.Messages)) {
-		t.Errorf("want all of %d acknowledged, got %+v", len(tr.Messages), v)
-	}
-
-	t.Logf("shares %v, p99.9 %.3f s", v.Nodes, v.Latency.P999)
 }
