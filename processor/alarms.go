@@ -3,6 +3,8 @@ package processor
 import (
 	"fmt"
 
+	"github.com/rs/zerolog"
+
 	"skyring/protocol/bus"
 	"skyring/protocol/key"
 	"skyring/statestore"
@@ -25,11 +27,11 @@ func (w *worker) decide(g *group) {
 		n, _ := w.strikes.Get(id)
 		w.strikes.Add(id, n+1)
 		w.handlerFaults.Add(1)
-		event := w.log.Warn()
+		level := zerolog.WarnLevel
 		if n+1 >= w.cfg.Strikes {
-			event = w.log.Error()
+			level = zerolog.ErrorLevel
 		}
-		event.Err(f.err).Str("session", format(g.input.key)).Uint32("ppid", f.envelope.PPID).Str("epoch", fmt.Sprintf("%016x", id.epoch)).
+		w.log.WithLevel(level).Err(f.err).Str("session", format(g.input.key)).Uint32("ppid", f.envelope.PPID).Str("epoch", fmt.Sprintf("%016x", id.epoch)).
 			Uint64("sequence", id.sequence).Int("failures", n+1).Int("of", w.cfg.Strikes).Msg("handler failed on a message")
 	}
 }

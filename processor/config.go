@@ -33,7 +33,7 @@ func DefaultConfig() Config {
 	return Config{
 		Namespace:     "default",
 		Capacity:      1000,
-		Workers:       8,
+		Workers:       4,
 		Batch:         256,
 		Queue:         256,
 		HintSessions:  1 << 16,

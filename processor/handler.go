@@ -75,7 +75,7 @@ func (h Handlers) owner(ppid uint32) uint32 {
 	return 0
 }
 
-func (h Handlers) find(owner uint32) (Handler, error) {
+func (h Handlers) find(owner uint32) (Handler, error) { //nolint:ireturn // whose handler it is, is the question
 	if owner == 0 && h.standard != nil {
 		return h.standard, nil
 	}

@@ -53,6 +53,7 @@ func wait(tb testing.TB, so func() bool) {
 type site struct {
 	tb    testing.TB
 	redis *servers.Redis
+	url   string // of Redis
 	nats  *servers.NATS
 	log   zerolog.Logger
 	store func() *statestore.Store // one for what a test looks at
@@ -72,7 +73,7 @@ func newSite(tb testing.TB) *site {
 	})
 	n := must[*servers.NATS](tb)(servers.StartNATS(tb.Context(), servers.NATSConfig{}))
 	tb.Cleanup(n.Shutdown)
-	s := &site{tb: tb, redis: r, nats: n, log: zerolog.Nop()}
+	s := &site{tb: tb, redis: r, url: r.URL(), nats: n, log: zerolog.Nop()}
 	s.store = sync.OnceValue(s.open)
 	return s
 }
@@ -89,7 +90,7 @@ func (s *site) connect(name string) *bus.Conn {
 func (s *site) open() *statestore.Store {
 	s.tb.Helper()
 	cfg := statestore.DefaultConfig()
-	cfg.URL = s.redis.URL()
+	cfg.URL = s.url
 	store := must[*statestore.Store](s.tb)(statestore.Open(s.tb.Context(), cfg, zerolog.Nop()))
 	s.tb.Cleanup(func() { _ = store.Close() })
 	return store
@@ -243,11 +244,11 @@ func say(sequence, after uint64, payload string) bus.Envelope {
 	return with(env(sequence, after, payload), func(e *bus.Envelope) { e.Expiry = time.Now().Add(30 * time.Second).UnixMicro() })
 }
 
-// body reads what a session holds.
-func (s *site) body(key string) string {
+// body reads what the session "key" holds.
+func (s *site) body() string {
 	s.tb.Helper()
 	store := s.store()
-	x, err := store.Session(s.tb.Context(), []byte(key))
+	x, err := store.Session(s.tb.Context(), []byte("key"))
 	if err != nil || x.Err != nil {
 		s.tb.Fatalf("%v, %v", err, x.Err)
 	}

@@ -3,6 +3,7 @@ package processor_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"skyring/processor"
 	"skyring/protocol/bus"
 	"skyring/statestore"
+	"skyring/testbed/servers"
 )
 
 // sleeper gives a message to one processor, which sleeps on it; the dispatcher gives it, and more after it, to another one. Then the first wakes up.
@@ -32,7 +34,7 @@ func sleeper(t *testing.T, change func(*processor.Processor), meanwhile func(s *
 			t.Fatalf("message %d: %v", i+1, got)
 		}
 	}
-	before := s.body("key")
+	before := s.body()
 	meanwhile(s)
 	got := d.ask(asleep.id, first)[0]
 	after := s.bodyOrNone("key")
@@ -123,7 +125,7 @@ func (h slow) Apply(s processor.Session, m processor.Message) (processor.Result,
 
 // chaos drives two processors as a dispatcher would that loses answers, repeats itself and changes its mind.
 type chaos struct {
-	t       *rapid.T
+	t       failer
 	d       *dispatcher
 	nodes   [2]string
 	random  *rand.Rand
@@ -132,6 +134,12 @@ type chaos struct {
 	sent    []frame
 	entry   uint64
 	open    map[uint64]*item // by entry
+	outages bool             // the store may be away
+}
+
+// failer is a test, or a property.
+type failer interface {
+	Fatalf(format string, args ...any)
 }
 
 // stream is what one association sends to one session.
@@ -202,7 +210,7 @@ func (c *chaos) take(a bus.Answer, l loss) {
 	if it == nil {
 		return // of a run before
 	}
-	if a.Status == bus.Unavailable || a.Status == bus.Expired {
+	if a.Status == bus.Expired || a.Status == bus.Unavailable && !c.outages {
 		c.t.Fatalf("answered %v with everything at hand", a.Status)
 	}
 	if a.Status.Done() && (l == lossless || c.random.IntN(int(l)) != 0) {
@@ -264,7 +272,7 @@ func (c *chaos) finish() {
 			c.take(a, lossless)
 		}
 	}
-	c.t.Fatal("never done")
+	c.t.Fatalf("never done")
 }
 
 // Whatever a dispatcher repeats, reorders and loses, and whichever of two processors gets it: every message takes effect once and in order.
@@ -293,6 +301,57 @@ func TestEveryMessageTakesEffectOnceAndInOrder(t *testing.T) {
 	})
 }
 
+// The same while Redis is killed and started again, with every answered write on its disk.
+func TestNothingIsLostOrDoubledWhenRedisIsKilled(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	a, b := s.start("a", processor.NewHandlers(journal{})), s.start("b", processor.NewHandlers(journal{}))
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	c := &chaos{
+		t: t, d: s.dispatcher("d", 1), nodes: [2]string{a.id, b.id}, open: map[uint64]*item{}, outages: true,
+		random: rand.New(rand.NewPCG(seed, 0)),
+	}
+	c.associate(4, 2, 400)
+	for range 4 {
+		for range 60 {
+			c.step()
+		}
+		if err := s.redis.Kill(); err != nil {
+			t.Fatal(err)
+		}
+		for range 20 {
+			c.step()
+		}
+		if err := s.redis.Restart(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	c.finish()
+	c.verify(s)
+	if st := a.Stats(); st.Rollbacks != 0 || st.StoreFailures == 0 {
+		t.Errorf("%+v", st)
+	}
+}
+
+// The stand-in does for a trial.
+func TestInMemoryStandIn(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	m := must[*servers.Memory](t)(servers.StartMemory(t.Context(), servers.MemoryConfig{}))
+	t.Cleanup(m.Stop)
+	s.url = m.URL()
+	n := s.start("a", processor.NewHandlers(journal{}))
+	d := s.dispatcher("d", 1)
+	got := d.ask(n.id, say(1, 0, "a"), say(2, 1, "b"), say(4, 3, "c"), with(say(3, 2, "late"), func(e *bus.Envelope) { e.Expiry = 1 }))
+	if want := []bus.Status{bus.Committed, bus.Committed, bus.Gap, bus.Expired}; !slices.Equal(got, want) {
+		t.Errorf("got %v, want %v", got, want)
+	}
+	if body := s.body(); body != "7/1=a 7/2=b " {
+		t.Errorf("body %q", body)
+	}
+}
+
 // associate gives each association messages for sessions at random.
 func (c *chaos) associate(sessions, associations, messages int) {
 	for a := range associations {
@@ -309,6 +368,7 @@ func (c *chaos) associate(sessions, associations, messages int) {
 }
 
 func (c *chaos) verify(s *site) {
+	s.tb.Helper()
 	for _, st := range c.streams {
 		var want, got strings.Builder
 		for _, it := range st.items {

@@ -1,0 +1,105 @@
+package processor_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/redis/go-redis/v9" //nolint:depguard // tests look behind the store, and change what is there
+	"github.com/rs/zerolog"
+
+	"skyring/processor"
+	"skyring/protocol/bus"
+)
+
+// client gives a bare connection to the site's Redis.
+func (s *site) client() *redis.Client {
+	s.tb.Helper()
+	c := redis.NewClient(must[*redis.Options](s.tb)(redis.ParseURL(s.redis.URL())))
+	s.tb.Cleanup(func() { _ = c.Close() })
+	return c
+}
+
+func (s *site) redisName(key string) string {
+	s.tb.Helper()
+	names := must[[]string](s.tb)(s.client().Keys(s.tb.Context(), "*:s:"+key).Result())
+	if len(names) != 1 {
+		s.tb.Fatalf("keys %q", names)
+	}
+	return names[0]
+}
+
+// R8: Redis comes back older than it was.
+func TestRollbackIsAlarmed(t *testing.T) {
+	t.Parallel()
+	for name, lose := range map[string]func(t *testing.T, c *redis.Client, name, old string){
+		"older": func(t *testing.T, c *redis.Client, name, old string) {
+			t.Helper()
+			must[string](t)(c.Set(t.Context(), name, old, time.Hour).Result())
+		},
+		"gone": func(t *testing.T, c *redis.Client, name, _ string) {
+			t.Helper()
+			must[int64](t)(c.Del(t.Context(), name).Result())
+		},
+		"another line": func(t *testing.T, c *redis.Client, name, _ string) {
+			t.Helper()
+			b := must[[]byte](t)(c.Get(t.Context(), name).Bytes())
+			b[11] ^= 1
+			must[string](t)(c.Set(t.Context(), name, b, time.Hour).Result())
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newSite(t)
+			var out logged
+			s.log = zerolog.New(&out)
+			n := s.start("a", processor.NewHandlers(journal{}))
+			d := s.dispatcher("d", 1)
+			d.ask(n.id, say(1, 0, "a"))
+			c := s.client()
+			redisName := s.redisName("key")
+			old := must[string](t)(c.Get(t.Context(), redisName).Result())
+			d.ask(n.id, say(2, 0, "b"))
+			lose(t, c, redisName, old)
+			if got := d.ask(n.id, say(3, 0, "c")); got[0] != bus.Committed {
+				t.Errorf("the session does not go on: %v", got)
+			}
+			if got := d.ask(n.id, say(4, 0, "d")); got[0] != bus.Committed {
+				t.Errorf("the session does not go on: %v", got)
+			}
+			if st := n.Stats(); st.Rollbacks != 1 {
+				t.Errorf("%+v", st)
+			}
+			if !strings.Contains(out.String(), "lost writes") {
+				t.Errorf("no alarm in %s", out.String())
+			}
+		})
+	}
+}
+
+func TestUnreadableRecords(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	n := s.start("a", processor.NewHandlers(journal{}))
+	d := s.dispatcher("d", 1)
+	d.ask(n.id, say(1, 0, "a"))
+	c := s.client()
+	name := s.redisName("key")
+	blob := must[[]byte](t)(c.Get(t.Context(), name).Bytes())
+	blob[11]++
+	blob[12] = 9
+	must[string](t)(c.Set(t.Context(), name, blob, time.Hour).Result())
+	for range 2 { // found by the commit, then by loading
+		if got := d.ask(n.id, say(2, 0, "b")); got[0] != bus.Unavailable {
+			t.Errorf("newer record: %v", got)
+		}
+	}
+	blob[12] = 0
+	must[string](t)(c.Set(t.Context(), name, blob, time.Hour).Result())
+	if got := d.ask(n.id, say(2, 0, "b")); got[0] != bus.Quarantined {
+		t.Errorf("damaged record: %v", got)
+	}
+	if n.Stats().Unreadable != 3 {
+		t.Errorf("%+v", n.Stats())
+	}
+}
