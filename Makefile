@@ -3,7 +3,6 @@
 GO              ?= go
 GOLANGCI_LINT   := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-lint@v2.15.0
 GOVULNCHECK     := $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0
-VERSION         ?= $(shell git describe --always --dirty 2>/dev/null || echo unknown)
 DEMO_SEED       ?= 7
 FUZZTIME        ?= 20s
 PACKAGES        := redis-server tshark
@@ -16,7 +15,7 @@ help: ## list these tasks
 
 .PHONY: build
 build: ## build bin/skyring
-	$(GO) build -trimpath -ldflags '-X main.version=$(VERSION)' -o bin/skyring ./cmd/skyring
+	$(GO) build -trimpath -o bin/skyring ./cmd/skyring
 
 .PHONY: deps
 deps: ## install what the tests need and this machine lacks (Debian packages, as root)

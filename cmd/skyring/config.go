@@ -1,0 +1,175 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/caarlos0/env/v11"
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/parser"
+
+	"skyring/dispatcher"
+	"skyring/processor"
+	"skyring/protocol/bus"
+	"skyring/protocol/transport"
+	"skyring/statestore"
+)
+
+// envPrefix begins the name of every environment variable that is a setting.
+const envPrefix = "SKYRING_"
+
+// Config is everything a skyring process can be told. Each subcommand reads the
+// sections it needs; all of them share one file, so that a control centre keeps one.
+type Config struct {
+	// Namespace separates installations that share a NATS and a Redis server.
+	Namespace string `env:"NAMESPACE" yaml:"namespace"`
+
+	Log        LogConfig         `envPrefix:"LOG_"        yaml:"log"`
+	NATS       bus.Config        `envPrefix:"NATS_"       yaml:"nats"`
+	Redis      statestore.Config `envPrefix:"REDIS_"      yaml:"redis"`
+	SCTP       SCTPConfig        `envPrefix:"SCTP_"       yaml:"sctp"`
+	Dispatcher dispatcher.Config `envPrefix:"DISPATCHER_" yaml:"dispatcher"`
+	Processor  processor.Config  `envPrefix:"PROCESSOR_"  yaml:"processor"`
+	Up         UpConfig          `envPrefix:"UP_"         yaml:"up"`
+}
+
+// SCTPConfig is where stations are listened for, and the limits of the transport.
+type SCTPConfig struct {
+	// Listen is the UDP address, host:port, that SCTP in UDP (RFC 6951) arrives at.
+	Listen string `env:"LISTEN" yaml:"listen"`
+
+	transport.Config `yaml:",inline"`
+}
+
+// DefaultConfig is a working configuration for one machine.
+func DefaultConfig() Config {
+	return Config{
+		Namespace:  "default",
+		Log:        DefaultLogConfig(),
+		NATS:       bus.DefaultConfig(),
+		Redis:      statestore.DefaultConfig(),
+		SCTP:       SCTPConfig{Listen: "127.0.0.1:9899", Config: transport.DefaultConfig()},
+		Dispatcher: dispatcher.DefaultConfig(),
+		Processor:  processor.DefaultConfig(),
+		Up:         DefaultUpConfig(),
+	}
+}
+
+// settings are the ways to change a Config, in the order in which they win:
+// file, environment, --set, and last the named flags.
+type settings struct {
+	file      string
+	set       []string
+	overrides []func(*Config)
+}
+
+// load returns the configuration that the file, the environment and the flags make.
+func (s *settings) load() (Config, error) {
+	c := DefaultConfig()
+
+	if s.file != "" {
+		text, err := os.ReadFile(s.file)
+		if err != nil {
+			return c, usagef("read configuration: %w", err)
+		}
+
+		if err := decodeYAML(text, &c); err != nil {
+			return c, usagef("configuration %s: %w", s.file, err)
+		}
+	}
+
+	if err := applyEnvironment(&c, os.Environ()); err != nil {
+		return c, &usageError{err: err}
+	}
+
+	for _, assignment := range s.set {
+		if err := applyAssignment(&c, assignment); err != nil {
+			return c, usagef("--set %s: %w", assignment, err)
+		}
+	}
+
+	for _, override := range s.overrides {
+		override(&c)
+	}
+
+	return c, nil
+}
+
+// decodeYAML reads text over c. An unknown or repeated key is an error that shows the line.
+func decodeYAML(text []byte, c *Config) error {
+	err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(c)
+	if err == nil || errors.Is(err, io.EOF) {
+		return nil
+	}
+
+	return errors.New(yaml.FormatError(err, false, true))
+}
+
+// applyAssignment reads "section.key=value" over c, as a line of the file would.
+func applyAssignment(c *Config, assignment string) error {
+	path, value, ok := strings.Cut(assignment, "=")
+	if !ok || path == "" {
+		return errors.New("must be section.key=value, such as dispatcher.window=4")
+	}
+
+	var text strings.Builder
+
+	for depth, name := range strings.Split(path, ".") {
+		if depth > 0 {
+			text.WriteByte('\n')
+		}
+
+		text.WriteString(strings.Repeat("  ", depth) + name + ":")
+	}
+
+	text.WriteString(" " + value + "\n")
+
+	if _, err := parser.ParseBytes([]byte(text.String()), 0); err != nil {
+		return errors.New(yaml.FormatError(err, false, false))
+	}
+
+	return decodeYAML([]byte(text.String()), c)
+}
+
+// applyEnvironment reads the variables that begin with SKYRING_ over c. One that
+// names no setting is an error: it is a misspelt one.
+func applyEnvironment(c *Config, environ []string) error {
+	options := env.Options{Prefix: envPrefix, Environment: env.ToMap(environ)}
+
+	fields, err := env.GetFieldParamsWithOptions(c, options)
+	if err != nil {
+		return fmt.Errorf("list the settings: %w", err)
+	}
+
+	var faults []error
+
+	for name := range options.Environment {
+		known := func(f env.FieldParams) bool { return f.Key == name }
+		if strings.HasPrefix(name, envPrefix) && !slices.ContainsFunc(fields, known) {
+			faults = append(faults, fmt.Errorf("environment variable %s names no setting (skyring dispatcher --print-config lists them)", name))
+		}
+	}
+
+	if err := env.ParseWithOptions(c, options); err != nil {
+		faults = append(faults, fmt.Errorf("environment: %w", err))
+	}
+
+	return errors.Join(faults...)
+}
+
+// printYAML writes c as a configuration file holds it.
+func printYAML(w io.Writer, c *Config) error {
+	text, err := yaml.Marshal(c)
+	if err != nil {
+		return fmt.Errorf("write the configuration as YAML: %w", err)
+	}
+
+	_, err = w.Write(text)
+
+	return err
+}

@@ -1,0 +1,114 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+
+	"github.com/rs/zerolog"
+	"github.com/spf13/cobra"
+
+	"skyring/dispatcher"
+	"skyring/protocol/bus"
+	"skyring/protocol/transport"
+)
+
+func dispatcherCommand() *cobra.Command {
+	var s settings
+
+	cmd := &cobra.Command{
+		Use:   "dispatcher",
+		Short: "take signalling in over SCTP and route it to processors",
+		Long: `Listens for SCTP in UDP (RFC 6951), gives each session a processor on the ring, carries its messages
+there over NATS, and keeps each until its effect is committed. Several dispatchers run side by side; they
+need the same NATS and the same namespace, and each an id of its own.
+
+An association is read once a processor has given it its epoch, so stations wait while there is none.
+` + settingsHelp,
+		Example: `  skyring dispatcher --id d1 --nats nats://127.0.0.1:4222 --listen 127.0.0.1:9899
+  skyring dispatcher --config /etc/skyring/skyring.yaml`,
+		Args: exactArgs(0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := s.load()
+			if err != nil {
+				return err
+			}
+
+			return runDispatcher(cmd.Context(), &c, newLogger(c.Log, cmd.ErrOrStderr()))
+		},
+	}
+	s.register(cmd)
+	dispatcherFlags(cmd, &s)
+	stringFlag(cmd, &s, "nats", "URL of the NATS server", func(c *Config) *string { return &c.NATS.URL })
+	printConfigFlag(cmd, &s)
+
+	return cmd
+}
+
+// dispatcherFlags are the flags of every command that runs a dispatcher.
+func dispatcherFlags(cmd *cobra.Command, s *settings) {
+	stringFlag(cmd, s, "id", "names the dispatcher, uniquely in its namespace", func(c *Config) *string { return &c.Dispatcher.ID })
+	stringFlag(cmd, s, "listen", "UDP address, numeric HOST:PORT, that SCTP arrives at", func(c *Config) *string { return &c.SCTP.Listen })
+	boolFlag(cmd, s, "receipts", "answer each committed message that has no reply of its own", func(c *Config) *bool { return &c.Dispatcher.Receipts })
+}
+
+func runDispatcher(ctx context.Context, c *Config, log zerolog.Logger) (err error) {
+	c.Dispatcher.Namespace = bus.Namespace(c.Namespace)
+
+	listen, err := parseAddress("sctp.listen", c.SCTP.Listen)
+	if err := c.validate(err, within("sctp", c.SCTP.Validate()), within("nats", c.NATS.Validate()),
+		within("dispatcher", c.Dispatcher.Validate())); err != nil {
+		return err
+	}
+
+	conn, err := bus.Connect(ctx, c.NATS, c.Dispatcher.ID, log)
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+
+	link, err := transport.ListenUDP(listen)
+	if err != nil {
+		return err
+	}
+
+	endpoint, err := transport.New(link, c.SCTP.Config, log)
+	if err != nil {
+		return errors.Join(err, link.Close())
+	}
+
+	d, err := dispatcher.New(c.Dispatcher, endpoint, conn, log)
+	if err != nil {
+		return errors.Join(err, link.Close())
+	}
+
+	return serveDispatcher(ctx, d, endpoint, log)
+}
+
+// serveDispatcher runs the dispatcher until ctx ends and the endpoint until the
+// dispatcher has drained.
+func serveDispatcher(ctx context.Context, d *dispatcher.Dispatcher, endpoint *transport.Endpoint, log zerolog.Logger) error {
+	linking, stop := context.WithCancel(context.WithoutCancel(ctx))
+
+	var (
+		running sync.WaitGroup
+		linkErr error
+	)
+
+	running.Go(func() { linkErr = endpoint.Run(linking) })
+
+	err := d.Run(ctx)
+	stats := d.Stats()
+	stop()
+	running.Wait()
+	log.Info().Uint64("messages", stats.Submitted).Int("unanswered", stats.Unanswered).
+		Interface("answers", stats.Answers).Interface("resent", stats.Resent).Interface("dropped", stats.Dropped).
+		Msg("dispatcher ended")
+
+	if err == nil && stats.Unanswered > 0 {
+		err = fmt.Errorf("%d messages were left unanswered", stats.Unanswered)
+	}
+
+	return errors.Join(err, linkErr)
+}

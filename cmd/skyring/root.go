@@ -1,0 +1,118 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+)
+
+// Exit codes of the process. Success is 0 and nothing else is.
+const (
+	exitFailed = 1 // it ran and failed, or a verdict is bad
+	exitUsage  = 2 // the command line, the configuration or an input file is wrong
+)
+
+// errBadVerdict ends a run whose report has already been printed.
+var errBadVerdict = errors.New("the verdict is bad")
+
+// usageError marks what the caller wrote wrong, for the exit code.
+type usageError struct{ err error }
+
+func (e *usageError) Error() string { return e.err.Error() }
+func (e *usageError) Unwrap() error { return e.err }
+
+func usagef(format string, args ...any) error {
+	return &usageError{err: fmt.Errorf(format, args...)}
+}
+
+func exitCode(err error) int {
+	var usage *usageError
+
+	switch {
+	case err == nil:
+		return 0
+	case errors.As(err, &usage):
+		return exitUsage
+	default:
+		return exitFailed
+	}
+}
+
+// run executes the command line args and reports on stdout and stderr. It
+// returns what went wrong; the sentence about it is on stderr by then.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	root := rootCommand(stdout, stderr)
+	root.SetArgs(args)
+
+	err := root.ExecuteContext(ctx)
+	if err != nil && !errors.Is(err, errBadVerdict) {
+		fmt.Fprintf(stderr, "skyring: %s\n", indentLines(err.Error()))
+	}
+
+	return err
+}
+
+// indentLines keeps the lines of a joined error apart from what follows them.
+func indentLines(text string) string {
+	return strings.ReplaceAll(text, "\n", "\n  ")
+}
+
+func rootCommand(stdout, stderr io.Writer) *cobra.Command {
+	root := &cobra.Command{
+		Use:   "skyring",
+		Short: "signalling dispatcher for satellite gateway control centres",
+		Long: `skyring takes the access and call signalling of earth stations in over SCTP, picks a
+processor for each session on a Fibonacci-hashed ring, carries the message there over
+NATS, and keeps every session in Redis, so that any processor can go on with any call.
+
+  skyring up                        everything on this machine: the quickest way to look at it
+  skyring replay FILE               replay a capture through a stack of its own and judge it
+  skyring dispatcher, processor     the parts, as a control centre runs them
+  skyring trace, session            look into captures, and into what Redis holds
+
+Exit codes: 0 success; 1 it ran and failed, or a verdict is bad; 2 wrong command line,
+configuration or input file.`,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetOut(stdout)
+	root.SetErr(stderr)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usagef("%w\nsee %s --help", err, cmd.CommandPath())
+	})
+	root.AddCommand(
+		upCommand(), dispatcherCommand(), processorCommand(),
+		replayCommand(), traceCommand(), sessionCommand(),
+	)
+
+	return root
+}
+
+// version is the revision the binary was built from.
+func version() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown"
+	}
+
+	revision, modified := "unknown", ""
+
+	for _, s := range info.Settings {
+		switch s.Key {
+		case "vcs.revision":
+			revision = s.Value[:min(12, len(s.Value))]
+		case "vcs.modified":
+			if s.Value == "true" {
+				modified = " with changes"
+			}
+		}
+	}
+
+	return revision + modified + " " + info.GoVersion
+}

@@ -1,0 +1,190 @@
+package main
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"text/tabwriter"
+
+	"skyring/processor/ledger"
+	"skyring/protocol/key"
+	"skyring/statestore"
+	"skyring/testbed/trace"
+)
+
+// sessionSummary is what a line of a listing tells of a session.
+type sessionSummary struct {
+	Key     string `json:"key"`
+	PPID    uint32 `json:"ppid"`
+	Count   uint64 `json:"count"`
+	Bytes   uint64 `json:"bytes"`
+	Chain   string `json:"chain"` // digest of the chains' values, sorted
+	Version uint64 `json:"version"`
+	First   string `json:"first"`
+	Last    string `json:"last"`
+	Node    string `json:"node"` // committed the last message
+	Error   string `json:"error,omitempty"`
+}
+
+// chainView is one chain of a ledger, for people and programs.
+type chainView struct {
+	Epoch     uint64 `json:"epoch"`
+	Stream    uint16 `json:"stream"`
+	Unordered bool   `json:"unordered"`
+	Count     uint64 `json:"count"`
+	Bytes     uint64 `json:"bytes"`
+	Value     string `json:"value"`
+}
+
+// sourceView is the mark that a session keeps of one association.
+type sourceView struct {
+	Epoch   uint64 `json:"epoch"`
+	Mark    uint64 `json:"mark"`
+	Replies int    `json:"replies"` // transactions whose answer is kept
+	Touched string `json:"touched"`
+}
+
+// nodeView is a processor and how many of the session's messages it committed.
+type nodeView struct {
+	ID    string `json:"id"`
+	Count uint64 `json:"count"`
+}
+
+// sessionDetail is everything about one session.
+type sessionDetail struct {
+	sessionSummary
+
+	LastType string       `json:"lastType"`
+	Nodes    []nodeView   `json:"nodes"`
+	Sources  []sourceView `json:"sources"`
+	Chains   []chainView  `json:"chains"`
+}
+
+// sessionLine sums a session up. One that cannot be read says why in Error.
+func sessionLine(s statestore.Session) sessionSummary {
+	summary := sessionSummary{Key: key.Format(s.Key), First: "-", Last: "-", Node: "-", Chain: "-"}
+	if s.Err != nil {
+		summary.Error = s.Err.Error()
+
+		return summary
+	}
+
+	summary.Version = s.Record.Version
+
+	l, err := ledger.Decode(s.Record.Body)
+	if err != nil {
+		summary.Error = err.Error()
+
+		return summary
+	}
+
+	summary.PPID, summary.Count, summary.Bytes = l.PPID, l.Count, l.Bytes
+	summary.First, summary.Last = timestamp(l.First), timestamp(l.Last)
+	summary.Chain = digest(l.Chains)
+
+	if n := len(l.Nodes); n > 0 {
+		summary.Node = l.Nodes[n-1].ID
+	}
+
+	return summary
+}
+
+// digest is 16 hexadecimal digits that stand for the set of chain values.
+func digest(chains []ledger.Chain) string {
+	values := make([][]byte, len(chains))
+	for i := range chains {
+		values[i] = chains[i].Value[:]
+	}
+
+	slices.SortFunc(values, bytes.Compare)
+	sum := sha256.Sum256(bytes.Join(values, nil))
+
+	return hex.EncodeToString(sum[:8])
+}
+
+func (s sessionSummary) write(w io.Writer) error {
+	if s.Error != "" {
+		_, err := fmt.Fprintf(w, "%s\tcannot be read: %s\n", s.Key, s.Error)
+
+		return err
+	}
+
+	_, err := fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%d\t%s\t%s\t%s\n",
+		s.Key, s.PPID, s.Count, s.Bytes, s.Chain, s.Version, s.First, s.Last, s.Node)
+
+	return err
+}
+
+// writeJSONLine writes v as one line.
+func writeJSONLine(w io.Writer, v any) error { return json.NewEncoder(w).Encode(v) }
+
+func sessionDetails(s statestore.Session) sessionDetail {
+	detail := sessionDetail{sessionSummary: sessionLine(s)}
+	if detail.Error != "" {
+		return detail
+	}
+
+	l, err := ledger.Decode(s.Record.Body)
+	if err != nil {
+		return detail
+	}
+
+	detail.LastType = l.LastType
+	for _, n := range l.Nodes {
+		detail.Nodes = append(detail.Nodes, nodeView{ID: n.ID, Count: n.Count})
+	}
+
+	for _, source := range s.Record.Sources {
+		detail.Sources = append(detail.Sources, sourceView{
+			Epoch: source.Epoch, Mark: source.Mark, Replies: len(source.Ring), Touched: timestamp(source.Touched),
+		})
+	}
+
+	for i := range l.Chains {
+		c := &l.Chains[i]
+		detail.Chains = append(detail.Chains, chainView{
+			Epoch: c.Epoch, Stream: c.Stream, Unordered: c.Unordered, Count: c.Count, Bytes: c.Bytes, Value: hex.EncodeToString(c.Value[:]),
+		})
+	}
+
+	return detail
+}
+
+func (d sessionDetail) write(w io.Writer) error {
+	if d.Error != "" {
+		_, err := fmt.Fprintf(w, "%s cannot be read: %s\n", d.Key, d.Error)
+
+		return err
+	}
+
+	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	fmt.Fprintf(table, "key\t%s\nppid\t%d %s\nmessages\t%d (%d bytes)\nlast type\t%s\nversion\t%d\nfirst\t%s\nlast\t%s\n",
+		d.Key, d.PPID, trace.PPIDName(d.PPID), d.Count, d.Bytes, d.LastType, d.Version, d.First, d.Last)
+
+	nodes := make([]string, len(d.Nodes))
+	for i, n := range d.Nodes {
+		nodes[i] = fmt.Sprintf("%s: %d", n.ID, n.Count)
+	}
+
+	fmt.Fprintf(table, "nodes\t%s\n", strings.Join(nodes, ", "))
+
+	for _, s := range d.Sources {
+		fmt.Fprintf(table, "source\tepoch %016x mark %d, %d replies kept, last %s\n", s.Epoch, s.Mark, s.Replies, s.Touched)
+	}
+
+	for _, c := range d.Chains {
+		order := "ordered"
+		if c.Unordered {
+			order = "unordered"
+		}
+
+		fmt.Fprintf(table, "chain\tepoch %016x stream %d %s: %d messages, %d bytes, %s\n", c.Epoch, c.Stream, order, c.Count, c.Bytes, c.Value)
+	}
+
+	return table.Flush()
+}

@@ -1,0 +1,150 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"skyring/protocol/bus"
+	"skyring/statestore"
+)
+
+// settingsHelp ends the --help of every command that takes a configuration.
+const settingsHelp = `
+Settings come from, each over the one before: defaults, the YAML file of --config,
+environment variables SKYRING_SECTION_KEY (SKYRING_NATS_URL, SKYRING_DISPATCHER_WINDOW),
+--set section.key=value, and the flags. --print-config shows all of them with their
+values; docs/configuration.md explains them.
+
+SIGTERM or SIGINT drains and ends; a second one ends at once.`
+
+// register adds the flags that every command with a configuration has.
+func (s *settings) register(cmd *cobra.Command) {
+	flags := cmd.Flags()
+	flags.StringVarP(&s.file, "config", "c", "", "YAML file with settings")
+	flags.StringArrayVar(&s.set, "set", nil, "one setting as section.key=value; may be repeated")
+	stringFlag(cmd, s, "namespace", "installations that share NATS and Redis servers differ in it", func(c *Config) *string { return &c.Namespace })
+	stringFlag(cmd, s, "log-level", "trace, debug, info, warn, error or disabled", func(c *Config) *string { return &c.Log.Level })
+	stringFlag(cmd, s, "log-format", "console or json", func(c *Config) *string { return &c.Log.Format })
+}
+
+// stringFlag adds a flag that sets the field of the configuration which at returns.
+func stringFlag(cmd *cobra.Command, s *settings, name, usage string, at func(*Config) *string) {
+	defaults := DefaultConfig()
+	value := cmd.Flags().String(name, *at(&defaults), usage)
+	s.whenGiven(cmd, name, func(c *Config) { *at(c) = *value })
+}
+
+// intFlag is stringFlag for numbers.
+func intFlag(cmd *cobra.Command, s *settings, name, usage string, at func(*Config) *int) {
+	defaults := DefaultConfig()
+	value := cmd.Flags().Int(name, *at(&defaults), usage)
+	s.whenGiven(cmd, name, func(c *Config) { *at(c) = *value })
+}
+
+// boolFlag is stringFlag for switches.
+func boolFlag(cmd *cobra.Command, s *settings, name, usage string, at func(*Config) *bool) {
+	defaults := DefaultConfig()
+	value := cmd.Flags().Bool(name, *at(&defaults), usage)
+	s.whenGiven(cmd, name, func(c *Config) { *at(c) = *value })
+}
+
+// printConfigFlag adds --print-config, which prints the settings instead of running.
+func printConfigFlag(cmd *cobra.Command, s *settings) {
+	wanted := cmd.Flags().Bool("print-config", false, "print all settings with their values as YAML, and end")
+	execute := cmd.RunE
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		if !*wanted {
+			return execute(cmd, args)
+		}
+
+		c, err := s.load()
+		if err != nil {
+			return err
+		}
+
+		return printYAML(cmd.OutOrStdout(), &c)
+	}
+}
+
+// whenGiven has override change the configuration if the flag is on the command line.
+func (s *settings) whenGiven(cmd *cobra.Command, name string, override func(*Config)) {
+	s.overrides = append(s.overrides, func(c *Config) {
+		if cmd.Flags().Changed(name) {
+			override(c)
+		}
+	})
+}
+
+// store is the configuration of the state store, in the installation's namespace.
+func (c *Config) store() statestore.Config {
+	store := c.Redis
+	store.Namespace = c.Namespace
+
+	return store
+}
+
+// validate is the part of the check that every process shares; sections are the
+// checks of the sections it uses.
+func (c *Config) validate(sections ...error) error {
+	faults := errors.Join(append([]error{within("", bus.Namespace(c.Namespace).Validate()), c.Log.Validate()}, sections...)...)
+	if faults == nil {
+		return nil
+	}
+
+	return usagef("the configuration is wrong:\n%w", faults)
+}
+
+// within names the section of each fault of a joined error.
+func within(section string, err error) error {
+	if err == nil {
+		return nil
+	}
+
+	if section != "" {
+		section += "."
+	}
+
+	lines := strings.Split(err.Error(), "\n")
+	for i, line := range lines {
+		lines[i] = section + line
+	}
+
+	return errors.New(strings.Join(lines, "\n"))
+}
+
+// defaultID is an id for a process that was given none: role, host and process number.
+func defaultID(role string) string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "host"
+	}
+
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' {
+			return r
+		}
+
+		return '-'
+	}, host)
+
+	return fmt.Sprintf("%s-%s-%d", role, name[:min(len(name), 32)], os.Getpid())
+}
+
+// defaultDir is where 'skyring up' keeps its data: XDG_STATE_HOME/skyring, else
+// ~/.local/state/skyring (XDG Base Directory Specification), else the temporary directory.
+func defaultDir() string {
+	if state := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(state) {
+		return filepath.Join(state, "skyring")
+	}
+
+	if home, err := os.UserHomeDir(); err == nil {
+		return filepath.Join(home, ".local", "state", "skyring")
+	}
+
+	return filepath.Join(os.TempDir(), "skyring")
+}

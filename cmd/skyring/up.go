@@ -1,0 +1,152 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	"github.com/spf13/cobra"
+
+	"skyring/protocol/bus"
+	"skyring/testbed/stack"
+)
+
+// UpConfig is what 'skyring up' starts besides a dispatcher.
+type UpConfig struct {
+	// Processors is how many processors run.
+	Processors int `env:"PROCESSORS" yaml:"processors"`
+	// NATSPort is the TCP port of NATS on 127.0.0.1; 0 takes a free one.
+	NATSPort int `env:"NATS_PORT" yaml:"natsPort"`
+	// Dir is where the private redis-server keeps its data.
+	Dir string `env:"DIR" yaml:"dir"`
+}
+
+// DefaultUpConfig is three processors.
+func DefaultUpConfig() UpConfig {
+	return UpConfig{Processors: 3, NATSPort: 4222, Dir: defaultDir()}
+}
+
+// Validate names every key that is wrong and what would be right.
+func (c UpConfig) Validate() error {
+	var faults []error
+
+	if c.Processors < 1 || c.Processors > 1000 {
+		faults = append(faults, fmt.Errorf("processors: %d: 1 to 1000 is right", c.Processors))
+	}
+
+	if c.NATSPort < 0 || c.NATSPort > 65535 {
+		faults = append(faults, fmt.Errorf("natsPort: %d: 0 (a free one) to 65535 is right", c.NATSPort))
+	}
+
+	if c.Dir == "" {
+		faults = append(faults, errors.New("dir: is empty, a directory for Redis' data is right"))
+	}
+
+	return errors.Join(faults...)
+}
+
+func upCommand() *cobra.Command {
+	var s settings
+
+	natsURL, redisURL := "", ""
+	cmd := &cobra.Command{
+		Use:   "up",
+		Short: "run everything on this machine: NATS, Redis, a dispatcher and processors",
+		Long: `Runs an installation in one process, for trials on one machine: NATS inside the process, a private
+redis-server as a child when one is installed (else an in-memory stand-in that keeps nothing), a
+dispatcher and processors. It prints where it can be reached and runs until it is interrupted.
+
+--nats and --redis use running servers instead.
+` + settingsHelp,
+		Example: `  skyring up
+  skyring up --processors 5 --listen 127.0.0.1:9900 --nats-port 0 --receipts`,
+		Args: exactArgs(0, ""),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			c, err := s.load()
+			if err != nil {
+				return err
+			}
+
+			c.NATS.URL, c.Redis.URL = natsURL, redisURL
+
+			return runUp(cmd, &c)
+		},
+	}
+	s.register(cmd)
+	dispatcherFlags(cmd, &s)
+	cmd.Flags().StringVar(&natsURL, "nats", "", "URL of a running NATS server to use instead of its own")
+	cmd.Flags().StringVar(&redisURL, "redis", "", "URL of a running Redis server to use instead of its own")
+	intFlag(cmd, &s, "processors", "how many processors run", func(c *Config) *int { return &c.Up.Processors })
+	intFlag(cmd, &s, "nats-port", "TCP port of its own NATS on 127.0.0.1; 0: a free one", func(c *Config) *int { return &c.Up.NATSPort })
+	stringFlag(cmd, &s, "dir", "where its own redis-server keeps its data", func(c *Config) *string { return &c.Up.Dir })
+	printConfigFlag(cmd, &s)
+
+	return cmd
+}
+
+func runUp(cmd *cobra.Command, c *Config) error {
+	cfg, err := c.stack()
+	if err != nil {
+		return err
+	}
+
+	log := newLogger(c.Log, cmd.ErrOrStderr())
+
+	running, err := stack.Start(cmd.Context(), cfg, log)
+	if err != nil {
+		return fmt.Errorf("up: %w", err)
+	}
+
+	if warning := running.Warning(); warning != "" {
+		log.Warn().Msg(warning)
+	}
+
+	fmt.Fprintf(cmd.OutOrStdout(), "skyring is up\n  stations  SCTP in UDP at %s\n  NATS      %s\n  Redis     %s\n",
+		running.Addr(), running.NATS(), running.Redis())
+
+	select {
+	case <-cmd.Context().Done():
+		log.Info().Msg("draining; a second signal ends at once")
+	case <-running.Done():
+	}
+
+	return running.Stop()
+}
+
+// stack is the configuration of everything in one process, validated.
+func (c *Config) stack() (stack.Config, error) {
+	listen, err := parseAddress("sctp.listen", c.SCTP.Listen)
+
+	cfg := stack.Config{
+		Listen:     listen,
+		Transport:  c.SCTP.Config,
+		NATSHost:   "127.0.0.1",
+		NATSPort:   c.Up.NATSPort,
+		NATS:       c.NATS,
+		Redis:      c.store(),
+		Dir:        c.Up.Dir,
+		Dispatcher: c.Dispatcher,
+		Processor:  c.Processor,
+		Processors: c.Up.Processors,
+	}
+	if cfg.Processor.ID == "" {
+		cfg.Processor.ID = "p"
+	}
+
+	cfg.Dispatcher.Namespace, cfg.Processor.Namespace = bus.Namespace(c.Namespace), bus.Namespace(c.Namespace)
+
+	return cfg, c.validate(err, within("up", c.Up.Validate()), cfg.Validate())
+}
+
+// runningStore is the URL of the private redis-server of a 'skyring up' that keeps its
+// data in dir, if its socket is there, else otherwise.
+func runningStore(dir, otherwise string) string {
+	socket := filepath.Join(dir, "redis.sock")
+	if _, err := os.Stat(socket); err != nil {
+		return otherwise
+	}
+
+	return (&url.URL{Scheme: "unix", Path: socket}).String()
+}
