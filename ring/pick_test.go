@@ -1,0 +1,284 @@
+package ring_test
+
+import (
+	"fmt"
+	"math"
+	"sync"
+	"testing"
+
+	"github.com/zeebo/xxh3"
+	"pgregory.net/rapid"
+
+	"skyring/ring"
+)
+
+// hashOf is the hash of a session key.
+func hashOf(i int) uint64 { return xxh3.HashString(fmt.Sprint("session ", i)) }
+
+// TestPickKeepsItsPromises: while a node other than avoid is open, the node picked is
+// open and not avoid; an ineligible node is never picked, nor one at its hard cap as the last
+// resort; and there is a pick as long as a node may take it.
+func TestPickKeepsItsPromises(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := drawNodes(t, 1, 30)
+
+		r, err := ring.Build(nodes, ring.Config{Bits: 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		capped := make([]bool, len(nodes))
+		states := rapid.SliceOfN(rapid.SampledFrom([]ring.State{ring.Open, ring.AtLimit, ring.AtLimit, ring.Ineligible}), len(nodes), len(nodes)).Draw(t, "states")
+		avoid := rapid.IntRange(ring.NoNode, len(nodes)-1).Draw(t, "avoid")
+		open, able := 0, 0
+
+		for i, s := range states {
+			capped[i] = rapid.Bool().Draw(t, "capped")
+			r.SetState(i, s)
+
+			if capped[i] {
+				r.SetLoad(i, 10, 5, 10)
+			} else {
+				r.SetLoad(i, 9, 5, 10)
+			}
+
+			if s == ring.Open && i != avoid {
+				open++
+			}
+
+			if s != ring.Ineligible && !capped[i] {
+				able++
+			}
+		}
+
+		choice := r.Pick(rapid.Uint64().Draw(t, "hash"), avoid)
+
+		switch {
+		case open > 0 && (choice.Node == avoid || states[choice.Node] != ring.Open || choice.How > ring.Spill):
+			t.Fatalf("%d nodes are open, yet %+v", open, choice)
+		case open == 0 && able > 0 && (choice.How != ring.BestWeight || states[choice.Node] == ring.Ineligible || capped[choice.Node]):
+			t.Fatalf("%d nodes may take it, yet %+v", able, choice)
+		case open == 0 && able > 1 && choice.Node == avoid:
+			t.Fatalf("%d nodes may take it, yet the one given up on is picked", able)
+		case open == 0 && able == 0 && choice != ring.Choice{Node: ring.NoNode, How: ring.None, Probes: 8}:
+			t.Fatalf("none may take it, yet %+v", choice)
+		}
+	})
+}
+
+// TestSpillIsFair: the keys of saturated nodes spread over the open ones by their shares, within what
+// a random draw of that many keys shows.
+func TestSpillIsFair(t *testing.T) {
+	const keys = 200_000
+
+	for _, c := range []struct {
+		nodes      int
+		every      int // one in so many stays open
+		capacities []uint32
+	}{
+		{16, 2, nil},
+		{16, 8, nil},
+		{16, 2, []uint32{1, 2, 4, 8, 8}},
+		{100, 10, nil},
+		{1000, 100, nil},
+		{1000, 100, []uint32{1, 2, 3}},
+	} {
+		t.Run(fmt.Sprintf("%d nodes, one in %d open, capacities %v", c.nodes, c.every, c.capacities), func(t *testing.T) {
+			r := build(t, members(c.nodes, c.capacities...), ring.DefaultConfig())
+			shares := 0
+
+			for i := range c.nodes {
+				if i%c.every != 0 {
+					r.SetState(i, ring.AtLimit)
+				} else {
+					shares += r.Share(i)
+				}
+			}
+
+			got := make([]int, c.nodes)
+			spilled := 0
+
+			for i := range keys {
+				if choice := r.Pick(hashOf(i), ring.NoNode); choice.How != ring.Home {
+					got[choice.Node]++
+					spilled++
+				}
+			}
+
+			for i, n := range got {
+				want := 0.0
+				if i%c.every == 0 {
+					want = float64(spilled) * float64(r.Share(i)) / float64(shares)
+				}
+
+				if math.Abs(float64(n)-want) > 5*math.Sqrt(want) {
+					t.Errorf("node %d got %d of %d keys, want %.0f", i, n, spilled, want)
+				}
+			}
+		})
+	}
+}
+
+// TestSpillStays: a key whose node is saturated goes to the same other node each time, and
+// most keys keep theirs when one more node saturates.
+func TestSpillStays(t *testing.T) {
+	r := build(t, members(16), ring.DefaultConfig())
+	for i := range 8 {
+		r.SetState(i, ring.AtLimit)
+	}
+
+	const keys = 20_000
+
+	before := make([]int, keys)
+	for i := range keys {
+		before[i] = r.Pick(hashOf(i), ring.NoNode).Node
+	}
+
+	r.SetState(8, ring.AtLimit)
+
+	for i := range keys {
+		after := r.Pick(hashOf(i), ring.NoNode)
+		if before[i] != 8 && after.Node != before[i] && after.How != ring.Spill {
+			t.Fatalf("key %d moved from %d to %+v, though its node is open", i, before[i], after)
+		}
+	}
+}
+
+// TestLastResortSpreads: told of what it causes, the last resort fills nodes in proportion to their limits, up to
+// the hard caps and no further.
+func TestLastResortSpreads(t *testing.T) {
+	r := build(t, members(4), ring.DefaultConfig())
+	limits := []uint32{100, 200, 300, 400}
+	load := make([]uint32, 4)
+
+	for i := range 4 {
+		r.SetState(i, ring.AtLimit)
+		r.SetLoad(i, 0, limits[i], 2*limits[i])
+	}
+
+	picks := 0
+
+	for ; ; picks++ {
+		choice := r.Pick(hashOf(picks), ring.NoNode)
+		if choice.How == ring.None {
+			break
+		}
+
+		if choice.How != ring.BestWeight {
+			t.Fatalf("pick %d: %+v", picks, choice)
+		}
+
+		load[choice.Node]++
+		r.SetLoad(choice.Node, load[choice.Node], limits[choice.Node], 2*limits[choice.Node])
+
+		if picks == 499 {
+			for i, want := range []uint32{50, 100, 150, 200} {
+				if load[i]+2 < want || load[i] > want+2 {
+					t.Errorf("half full: node %d has %d, want about %d", i, load[i], want)
+				}
+			}
+		}
+	}
+
+	if picks != 2000 {
+		t.Errorf("%d picks until the hard caps, want 2000", picks)
+	}
+}
+
+func TestPickDoesNotAllocate(t *testing.T) {
+	r := build(t, members(64), ring.DefaultConfig())
+
+	for open := 64; open >= 0; open -= 8 {
+		for i := range 64 {
+			if i >= open {
+				r.SetState(i, ring.AtLimit)
+			}
+		}
+
+		hash := uint64(1)
+
+		allocations := testing.AllocsPerRun(1000, func() {
+			hash *= 6364136223846793005
+			r.Pick(hash, 3)
+			r.SetLoad(int(hash>>58), uint32(hash), 7, 9)
+			r.SetState(63, ring.AtLimit)
+		})
+		if allocations != 0 {
+			t.Errorf("%d open: %v allocations", open, allocations)
+		}
+	}
+}
+
+// TestPickWhileStatesChange runs picks against writers. What no writer touches holds throughout; and when
+// they are done, the ring is as their last words say.
+func TestPickWhileStatesChange(t *testing.T) {
+	const nodes, changes = 100, 3000
+
+	r := build(t, members(nodes), ring.Config{Bits: 12})
+	r.SetState(0, ring.Ineligible) // and 1 stays open
+
+	var writers, readers sync.WaitGroup
+
+	done := make(chan struct{})
+
+	for w := range 2 {
+		writers.Go(func() {
+			for n := range changes {
+				x := xxh3.HashString(fmt.Sprint(w, n))
+				i := 2 + 2*int(x%((nodes-2)/2)) + w // each has its own nodes
+				r.SetState(i, ring.State(x>>32%3))
+				r.SetLoad(i, uint32(x>>40), uint32(x>>20)%1000, uint32(x>>10))
+			}
+		})
+	}
+
+	for range 2 {
+		readers.Go(func() {
+			for n := 0; ; n++ {
+				select {
+				case <-done:
+					return
+				default:
+				}
+
+				choice := r.Pick(hashOf(n), ring.NoNode)
+				if choice.Node < 1 || choice.Node >= nodes || choice.How > ring.Spill {
+					t.Errorf("%+v, though node 1 is open and node 0 ineligible", choice)
+
+					return
+				}
+			}
+		})
+	}
+
+	writers.Wait()
+	close(done)
+	readers.Wait()
+
+	s := situation{states: make([]ring.State, nodes), loads: make([][3]uint32, nodes)}
+
+	for i := range nodes {
+		s.states[i] = r.State(i)
+		s.loads[i] = [3]uint32{uint32(i*7) % 10, uint32(i*3) % 5, 9}
+		r.SetLoad(i, s.loads[i][0], s.loads[i][1], s.loads[i][2])
+	}
+
+	compare := func() {
+		for n := range 2000 {
+			if got, want := r.Pick(hashOf(n), n%nodes), naivePick(r, s, hashOf(n), n%nodes); got != want {
+				t.Fatalf("got %+v, want %+v", got, want)
+			}
+		}
+	}
+
+	compare()
+
+	for i := range nodes {
+		if s.states[i] == ring.Open {
+			s.states[i] = ring.AtLimit
+			r.SetState(i, ring.AtLimit)
+		}
+	}
+
+	compare()
+}

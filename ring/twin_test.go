@@ -1,0 +1,306 @@
+package ring_test
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/big"
+	"math/bits"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"skyring/ring"
+)
+
+// naiveTable builds the table another way. Slots and nodes rank all pairs by the same
+// time, so the one stable table is also found by taking the pairs in order of time, each
+// where the slot is free and the node has quota left. Times are floating point here.
+func naiveTable(nodes []ring.Node, cfg ring.Config) []int {
+	type pair struct {
+		time float64
+		node int
+		slot uint32
+	}
+
+	slots := 1 << cfg.Bits
+
+	var pairs []pair
+
+	for n, node := range nodes {
+		for i := range slots {
+			pairs = append(pairs, pair{
+				-math.Log1p(-(float64(i)+0.5)/float64(slots)) / float64(node.Capacity), n, ring.Permute(node.ID, cfg.Bits, uint32(i)),
+			})
+		}
+	}
+
+	slices.SortFunc(pairs, func(a, b pair) int { return cmp.Or(cmp.Compare(a.time, b.time), cmp.Compare(a.node, b.node)) })
+
+	quota := naiveQuotas(nodes, slots, cfg.Epsilon)
+	owners := slices.Repeat([]int{ring.NoNode}, slots)
+
+	for _, p := range pairs {
+		if owners[p.slot] == ring.NoNode && quota[p.node] > 0 {
+			owners[p.slot] = p.node
+			quota[p.node]--
+		}
+	}
+
+	return owners
+}
+
+// naiveQuotas counts with exact fractions.
+func naiveQuotas(nodes []ring.Node, slots int, epsilon float64) []int {
+	total := new(big.Int)
+	for _, n := range nodes {
+		total.Add(total, big.NewInt(int64(n.Capacity)))
+	}
+
+	out := make([]int, len(nodes))
+	remainders := make([]*big.Rat, len(nodes))
+	left := slots
+
+	for i, n := range nodes {
+		share := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(int64(slots)), big.NewInt(int64(n.Capacity))), total)
+
+		switch {
+		case epsilon < 0:
+			out[i] = slots
+		case epsilon > 0:
+			share.Mul(share, big.NewRat(1_000_000+int64(math.Round(epsilon*1_000_000)), 1_000_000))
+			out[i] = int(new(big.Int).Div(new(big.Int).Add(share.Num(), new(big.Int).Sub(share.Denom(), big.NewInt(1))), share.Denom()).Int64())
+		default:
+			whole := new(big.Int).Div(share.Num(), share.Denom())
+			out[i] = int(whole.Int64())
+			left -= out[i]
+			remainders[i] = share.Sub(share, new(big.Rat).SetInt(whole))
+		}
+	}
+
+	for epsilon == 0 && left > 0 {
+		most := 0
+		for i := range nodes {
+			if remainders[i].Cmp(remainders[most]) > 0 {
+				most = i
+			}
+		}
+
+		out[most]++
+		remainders[most] = big.NewRat(-1, 1)
+		left--
+	}
+
+	return out
+}
+
+// drawNodes draws up to most nodes, ascending by id.
+func drawNodes(t *rapid.T, least, most int) []ring.Node {
+	ids := rapid.SliceOfNDistinct(rapid.StringMatching(`[a-z]{1,3}`), least, most, rapid.ID[string]).Draw(t, "ids")
+	slices.Sort(ids)
+
+	capacity := rapid.OneOf(
+		rapid.Uint32Range(1, 4), rapid.Uint32Range(1, 1000), rapid.Uint32Range(1, math.MaxUint32), rapid.Just[uint32](7),
+	)
+
+	var nodes []ring.Node
+	for _, id := range ids {
+		nodes = append(nodes, ring.Node{ID: id, Capacity: capacity.Draw(t, "capacity")})
+	}
+
+	return nodes
+}
+
+func drawConfig(t *rapid.T) ring.Config {
+	return ring.Config{
+		Bits:    rapid.Uint8Range(ring.MinBits, 9).Draw(t, "bits"),
+		Epsilon: rapid.SampledFrom([]float64{0, 0, -1, 0.000001, 0.01, 0.25, 1}).Draw(t, "epsilon"),
+	}
+}
+
+// TestTableAgreesWithTwin also shuffles: the order of nodes does not matter.
+func TestTableAgreesWithTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := drawNodes(t, 1, 12)
+		cfg := drawConfig(t)
+
+		r, err := ring.Build(rapid.Permutation(nodes).Draw(t, "order"), cfg)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for s, want := range naiveTable(nodes, cfg) {
+			if got := r.Owner(s); got != want {
+				t.Fatalf("slot %d of %v, %+v: owner %d, want %d", s, nodes, cfg, got, want)
+			}
+		}
+	})
+}
+
+// situation is what a twin of Pick knows of the nodes.
+type situation struct {
+	states []ring.State
+	loads  [][3]uint32 // in flight, limit, hard cap
+}
+
+// naivePick follows the documentation step by step.
+func naivePick(r *ring.Ring, s situation, hash uint64, avoid int) ring.Choice {
+	open := func(n int) bool { return n != avoid && s.states[n] == ring.Open }
+	x := hash * ring.Golden
+	owner := func() int { return r.Owner(int(x / (math.MaxUint64/uint64(r.Slots()) + 1))) }
+
+	if r.Len() == 0 {
+		return ring.Choice{Node: ring.NoNode, How: ring.None, Probes: 8}
+	}
+
+	if n := owner(); open(n) {
+		return ring.Choice{Node: n, How: ring.Home}
+	}
+
+	for probe := uint8(1); probe <= 8; probe++ {
+		x *= ring.Golden
+		if n := owner(); open(n) {
+			return ring.Choice{Node: n, How: ring.Chain, Probes: probe}
+		}
+	}
+
+	if n := naiveSpill(r, open, x); n != ring.NoNode {
+		return ring.Choice{Node: n, How: ring.Spill, Probes: 8}
+	}
+
+	best := ring.NoNode
+
+	for n := range r.Len() {
+		if n == avoid || s.states[n] == ring.Ineligible || s.loads[n][0] >= s.loads[n][2] {
+			continue
+		}
+
+		if best == ring.NoNode || naiveLoad(s.loads[n]) < naiveLoad(s.loads[best]) {
+			best = n
+		}
+	}
+
+	if best == ring.NoNode && avoid >= 0 && s.states[avoid] != ring.Ineligible && s.loads[avoid][0] < s.loads[avoid][2] {
+		best = avoid
+	}
+
+	if best == ring.NoNode {
+		return ring.Choice{Node: ring.NoNode, How: ring.None, Probes: 8}
+	}
+
+	return ring.Choice{Node: best, How: ring.BestWeight, Probes: 8}
+}
+
+// naiveLoad is exact for the small numbers that tests draw.
+func naiveLoad(l [3]uint32) float64 {
+	if l[1] == 0 {
+		return math.Inf(1)
+	}
+
+	return (float64(l[0]) + 1) / float64(l[1])
+}
+
+func naiveSpill(r *ring.Ring, open func(int) bool, x uint64) int {
+	var tickets []int
+
+	for n := range r.Len() {
+		if open(n) {
+			tickets = append(tickets, slices.Repeat([]int{n}, max(r.Share(n), 1))...)
+		}
+	}
+
+	if len(tickets) == 0 {
+		return ring.NoNode
+	}
+
+	rank, _ := bits.Mul64(ring.Scramble(x), uint64(len(tickets)))
+
+	return tickets[rank]
+}
+
+// TestPickAgreesWithTwin changes states and loads at random and picks in between.
+func TestPickAgreesWithTwin(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		nodes := drawNodes(t, 0, 20)
+
+		r, err := ring.Build(nodes, ring.Config{Bits: 8, Epsilon: 0})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		s := situation{states: make([]ring.State, len(nodes)), loads: make([][3]uint32, len(nodes))}
+		for i, n := range nodes {
+			s.loads[i] = [3]uint32{0, n.Capacity, math.MaxUint32}
+		}
+
+		// Where open nodes are rare the later steps are met.
+		states := rapid.SampledFrom([][]ring.State{
+			{ring.Open, ring.AtLimit, ring.Ineligible},
+			{ring.AtLimit, ring.AtLimit, ring.Ineligible, ring.AtLimit, ring.Open},
+			{ring.AtLimit, ring.Ineligible},
+		}).Draw(t, "states")
+
+		for range rapid.IntRange(1, 40).Draw(t, "changes") {
+			if len(nodes) > 0 {
+				i := rapid.IntRange(0, len(nodes)-1).Draw(t, "node")
+
+				if rapid.Bool().Draw(t, "state") {
+					s.states[i] = rapid.SampledFrom(states).Draw(t, "new state")
+					r.SetState(i, s.states[i])
+				} else {
+					s.loads[i] = [3]uint32{rapid.Uint32Range(0, 9).Draw(t, "in flight"), rapid.Uint32Range(0, 4).Draw(t, "limit"), rapid.Uint32Range(0, 12).Draw(t, "cap")}
+					r.SetLoad(i, s.loads[i][0], s.loads[i][1], s.loads[i][2])
+				}
+			}
+
+			hash := rapid.Uint64().Draw(t, "hash")
+			avoid := rapid.IntRange(ring.NoNode, len(nodes)-1).Draw(t, "avoid")
+
+			if got, want := r.Pick(hash, avoid), naivePick(r, s, hash, avoid); got != want {
+				t.Fatalf("Pick(%#x, %d) is %+v, want %+v with %v", hash, avoid, got, want, s)
+			}
+		}
+
+		for i := range nodes {
+			if got := r.State(i); got != s.states[i] {
+				t.Fatalf("state of %d is %v, want %v", i, got, s.states[i])
+			}
+		}
+	})
+}
+
+// TestEachStepIsMet makes sure that the twins have been compared on all of them.
+func TestEachStepIsMet(t *testing.T) {
+	r := build(t, members(16), ring.Config{Bits: 8})
+	met := map[ring.How]int{}
+
+	for open := range 17 {
+		for i := range 16 {
+			state := ring.AtLimit
+			if i < open {
+				state = ring.Open
+			}
+
+			r.SetState(i, state)
+		}
+
+		for hash := range uint64(500) {
+			met[r.Pick(hash*0x9E3779B97F4A7C55, ring.NoNode).How]++
+		}
+	}
+
+	for how := ring.Home; how <= ring.BestWeight; how++ {
+		if met[how] == 0 {
+			t.Errorf("no pick ended at %v: %v", how, met)
+		}
+	}
+
+	if got := fmt.Sprint(ring.Home, ring.Chain, ring.Spill, ring.BestWeight, ring.None, ring.How(9)); got != "home chain spill best-weight none how 9" {
+		t.Error(got)
+	}
+
+	if got := fmt.Sprint(ring.Open, ring.AtLimit, ring.Ineligible, ring.State(9)); got != "open at-limit ineligible state 9" {
+		t.Error(got)
+	}
+}
