@@ -79,7 +79,7 @@ func (c Config) Validate() error {
 		within("maxAssociations", int64(c.MaxAssociations), 1, 1<<20),
 		within("maxMessage", int64(c.MaxMessage), 1, maxMessageCap),
 		within("receiveWindow", int64(c.ReceiveWindow), int64(max(c.MaxMessage, minWindow)), 1<<26),
-		within("sendBuffer", int64(c.SendBuffer), int64(c.MaxMessage), 1<<28),
+		within("sendBuffer", int64(c.SendBuffer), int64(max(c.MaxMessage, 1)), 1<<28),
 		within("maxPacket", int64(c.MaxPacket), minPacket, maxPacket),
 		within("packetQueue", int64(c.PacketQueue), 16, 1<<16),
 		lasting("heartbeatInterval", c.HeartbeatInterval, 10*time.Millisecond, time.Hour),

@@ -11,13 +11,13 @@ import (
 func (e *Endpoint) handle(b []byte, from netip.AddrPort) {
 	e.count.add(PacketsReceived)
 	e.count.addN(BytesReceived, len(b))
+	if len(b) > maxPacket {
+		e.count.add(OversizedPackets)
+		return
+	}
 	h, err := packet.ParseHeader(b)
 	if err != nil || h.SourcePort == 0 || h.DestinationPort == 0 {
 		e.count.add(MalformedPackets)
-		return
-	}
-	if len(b) > maxPacket {
-		e.count.add(OversizedPackets)
 		return
 	}
 	if !packet.ChecksumOK(b) {

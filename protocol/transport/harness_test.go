@@ -18,7 +18,7 @@ import (
 	"skyring/protocol/transport/packet"
 )
 
-const patience = 20 * time.Second // for what must happen; nothing waits that long when all is well
+const patience = 10 * time.Second // for what must happen; nothing waits that long when all is well
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -206,6 +206,7 @@ type station struct {
 	port, serverPort uint16
 	tag, serverTag   uint32
 	tsn, serverTSN   uint32
+	ssn              map[uint16]uint16
 }
 
 func newStation(t testing.TB, server *transport.Endpoint) *station {
@@ -322,9 +323,14 @@ func (s *station) connect() {
 	s.expect(packet.TypeCookieAck)
 }
 
+// data numbers a whole message.
 func (s *station) data(d packet.Data) []byte {
-	d.TSN = s.tsn
+	if s.ssn == nil {
+		s.ssn = map[uint16]uint16{}
+	}
+	d.TSN, d.SSN = s.tsn, s.ssn[d.Stream]
 	s.tsn++
+	s.ssn[d.Stream]++
 	return d.Append(nil)
 }
 

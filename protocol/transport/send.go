@@ -48,6 +48,9 @@ func (a *Association) Send(ctx context.Context, m Message) error {
 	case len(m.Payload) > int(a.endpoint.cfg.MaxMessage):
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLong, len(m.Payload), a.endpoint.cfg.MaxMessage)
 	}
+	if a.isDone() {
+		return a.Err()
+	}
 	s := &a.sending
 	select {
 	case s.turn <- struct{}{}:

@@ -1,0 +1,94 @@
+package transport_test
+
+import (
+	"errors"
+	"net"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"testing"
+)
+
+// relay stands between clients and a server as a NAT and a bad link do. Clients dial its front.
+type relay struct {
+	front  *net.UDPConn
+	server netip.AddrPort
+	client atomic.Pointer[netip.AddrPort] // the last that spoke
+	lose   atomic.Pointer[func(b []byte) bool]
+	tasks  sync.WaitGroup
+
+	mu   sync.Mutex
+	back *net.UDPConn // what the server sees
+}
+
+func newRelay(t *testing.T, server netip.AddrPort) *relay {
+	t.Helper()
+	front, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(loopback()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := &relay{front: front, server: server}
+	r.rebind(t)
+	r.tasks.Go(func() {
+		r.pump(front, func(b []byte, from netip.AddrPort) {
+			r.client.Store(&from)
+			_, _ = r.behind().WriteToUDPAddrPort(b, server)
+		})
+	})
+	t.Cleanup(r.close)
+	return r
+}
+
+func (r *relay) addr() netip.AddrPort { return r.front.LocalAddr().(*net.UDPAddr).AddrPort() }
+
+func (r *relay) behind() *net.UDPConn {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.back
+}
+
+// rebind gives the client another port towards the server, as a NAT does after silence; the old one is gone.
+func (r *relay) rebind(t *testing.T) {
+	t.Helper()
+	back, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(loopback()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.mu.Lock()
+	old := r.back
+	r.back = back
+	r.mu.Unlock()
+	if old != nil {
+		_ = old.Close()
+	}
+	r.tasks.Go(func() {
+		r.pump(back, func(b []byte, _ netip.AddrPort) {
+			if client := r.client.Load(); client != nil {
+				_, _ = r.front.WriteToUDPAddrPort(b, *client)
+			}
+		})
+	})
+}
+
+// losing drops the packets for which lose says so, both ways.
+func (r *relay) losing(lose func(b []byte) bool) { r.lose.Store(&lose) }
+
+func (r *relay) pump(from *net.UDPConn, forward func([]byte, netip.AddrPort)) {
+	buffer := make([]byte, 1<<16)
+	for {
+		n, addr, err := from.ReadFromUDPAddrPort(buffer)
+		if errors.Is(err, net.ErrClosed) {
+			return
+		}
+		if lose := r.lose.Load(); err != nil || lose != nil && (*lose)(buffer[:n]) {
+			continue
+		}
+		forward(buffer[:n], addr)
+	}
+}
+
+func (r *relay) close() {
+	_ = r.front.Close()
+	_ = r.behind().Close()
+	r.tasks.Wait()
+}
