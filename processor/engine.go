@@ -43,7 +43,7 @@ type input struct {
 	record    *statestore.Record // nil: there is none
 	known     knowledge
 	now       int64 // us, Redis time as well as it is known
-	envelopes []bus.Envelope
+	envelopes []*bus.Envelope
 	condemned func(*bus.Envelope) bool // the message failed so often that another failure sets it aside
 }
 
@@ -65,8 +65,7 @@ type fault struct {
 // run judges the messages one after another, each on what the ones before left.
 func (e engine) run(in input) output {
 	t := turn{engine: e, in: in, out: output{expiry: math.MaxInt64, answers: make([]bus.Answer, 0, len(in.envelopes))}}
-	for i := range in.envelopes {
-		env := &in.envelopes[i]
+	for _, env := range in.envelopes {
 		a := t.judge(env)
 		if t.out.reread {
 			return output{reread: true}

@@ -73,6 +73,10 @@ func TestEngineDecides(t *testing.T) {
 			judgement: processor.Judgement{Envelopes: []bus.Envelope{env(1, 0, "a")}},
 			want:      []bus.Status{bus.Committed}, body: "7/1=a ",
 		},
+		"sequence that no dispatcher gives": {
+			judgement: processor.Judgement{Envelopes: []bus.Envelope{env(0, 0, "a")}},
+			want:      []bus.Status{bus.Stale},
+		},
 		"window of a new session": {
 			judgement: processor.Judgement{Envelopes: []bus.Envelope{env(1, 0, "a"), env(4, 1, "b"), env(9, 4, "c")}},
 			want:      []bus.Status{bus.Committed, bus.Committed, bus.Committed}, body: "7/1=a 7/4=b 7/9=c ",

@@ -37,8 +37,11 @@ type Verdict struct {
 // Judge runs the engine.
 func Judge(j Judgement) Verdict {
 	in := input{
-		key: []byte("key"), record: j.Record, known: fromStore, now: j.Now, envelopes: j.Envelopes,
+		key: []byte("key"), record: j.Record, known: fromStore, now: j.Now,
 		condemned: func(*bus.Envelope) bool { return j.Condemned },
+	}
+	for i := range j.Envelopes {
+		in.envelopes = append(in.envelopes, &j.Envelopes[i])
 	}
 	if j.FromHint {
 		in.known = fromHint

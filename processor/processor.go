@@ -160,8 +160,10 @@ func (p *Processor) frame(m bus.Message) {
 	p.envelopes.Add(uint64(count))
 	p.meter.begin(count, now)
 	jobs := make([]job, len(p.workers))
-	var env bus.Envelope
-	for r.Next(&env) {
+	envelopes := make([]bus.Envelope, count)
+	for i := range envelopes {
+		env := &envelopes[i]
+		r.Next(env)
 		j := &jobs[key.Hash(env.Key)>>32%uint64(len(jobs))]
 		j.envelopes = append(j.envelopes, env)
 	}

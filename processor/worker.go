@@ -22,7 +22,7 @@ type job struct {
 	reply      string // subject for the answers
 	dispatcher uint64 // its incarnation
 	arrived    time.Time
-	envelopes  []bus.Envelope
+	envelopes  []*bus.Envelope
 }
 
 // worker gives messages their effect. A session belongs to one worker, so its messages stay in order.
@@ -127,8 +127,7 @@ func (w *worker) group(jobs []job) []*group {
 	byKey := make(map[string]*group, len(jobs[0].envelopes))
 	var groups []*group
 	for from, j := range jobs {
-		for i := range j.envelopes {
-			env := &j.envelopes[i]
+		for _, env := range j.envelopes {
 			g := byKey[string(env.Key)]
 			if g == nil {
 				g = &group{key: string(env.Key), input: input{key: env.Key, condemned: w.condemned}}
@@ -137,7 +136,7 @@ func (w *worker) group(jobs []job) []*group {
 				byKey[g.key] = g
 				groups = append(groups, g)
 			}
-			g.input.envelopes = append(g.input.envelopes, *env)
+			g.input.envelopes = append(g.input.envelopes, env)
 			g.from = append(g.from, from)
 		}
 	}
@@ -146,8 +145,8 @@ func (w *worker) group(jobs []job) []*group {
 
 // round decides pending groups once and returns those that must be decided again. The others have their answers.
 func (w *worker) round(ctx context.Context, pending []*group) []*group {
-	var commits []statestore.Commit
-	var committed, reread, again []*group
+	commits, committed := make([]statestore.Commit, 0, len(pending)), make([]*group, 0, len(pending))
+	var reread, again []*group
 	for _, g := range pending {
 		if g.decided { // while loading
 			continue
@@ -263,7 +262,7 @@ func (w *worker) unreadableRecord(g *group, err error) {
 func (g *group) answerAll(status bus.Status) {
 	g.out, g.decided = output{answers: make([]bus.Answer, len(g.input.envelopes))}, true
 	for i := range g.out.answers {
-		env := &g.input.envelopes[i]
+		env := g.input.envelopes[i]
 		g.out.answers[i] = bus.Answer{Entry: env.Entry, Attempt: env.Attempt, Status: status}
 	}
 }

@@ -61,6 +61,18 @@ func (r *Record) Append(dst []byte) ([]byte, error) {
 	return append(out, r.Body...), nil
 }
 
+// size is how many bytes Append needs at most.
+func (r *Record) size() int {
+	n := headerLen + len(r.Body)
+	for i := range r.Sources {
+		n += sourceLen + len(r.Sources[i].Ring)*(transactionLen+replyLen)
+		for j := range r.Sources[i].Ring {
+			n += len(r.Sources[i].Ring[j].Reply.Payload)
+		}
+	}
+	return n
+}
+
 func appendStamp(dst []byte, s Stamp) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint64(dst, s.Version), s.Tag)
 }

@@ -76,7 +76,7 @@ func (c *Commit) arguments() ([]any, error) {
 		return nil, fmt.Errorf("commit: TTL %v is under 1ms", c.TTL)
 	}
 	c.Record.Version, c.Record.Tag = c.Expect.Version+1, rand.Uint32()
-	blob, err := c.Record.Append(make([]byte, 0, 512))
+	blob, err := c.Record.Append(make([]byte, 0, c.Record.size()))
 	if err != nil {
 		return nil, err
 	}

@@ -74,7 +74,9 @@ func (r *Record) Clone() *Record {
 	c := *r
 	c.Sources = slices.Clone(r.Sources)
 	for i := range c.Sources {
-		c.Sources[i].Ring = slices.Clone(c.Sources[i].Ring)
+		if ring := c.Sources[i].Ring; len(ring) > 0 { // with room for what will be pushed
+			c.Sources[i].Ring = append(make([]Transaction, 0, RingSize), ring...)
+		}
 	}
 	return &c
 }
@@ -92,8 +94,11 @@ func (r *Record) Source(epoch uint64) *Source {
 	return nil
 }
 
-// Find returns the transaction with a sequence when it is still in the ring.
+// Find returns the transaction with a sequence when it is still in the ring. No source has none.
 func (s *Source) Find(sequence uint64) (Transaction, bool) {
+	if s == nil {
+		return Transaction{}, false
+	}
 	for _, t := range slices.Backward(s.Ring) {
 		if t.Sequence == sequence {
 			return t, true
@@ -106,6 +111,9 @@ func (s *Source) Find(sequence uint64) (Transaction, bool) {
 func (s *Source) Push(t Transaction, now int64) {
 	if len(s.Ring) >= RingSize {
 		s.Ring = slices.Delete(s.Ring, 0, len(s.Ring)-RingSize+1)
+	}
+	if s.Ring == nil {
+		s.Ring = make([]Transaction, 0, RingSize)
 	}
 	s.Ring = append(s.Ring, t)
 	s.Mark, s.Touched = t.Sequence, now
