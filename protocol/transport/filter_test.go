@@ -115,7 +115,7 @@ func TestStreamReset(t *testing.T) {
 	s.send(s.serverTag, packet.AppendChunk(nil, packet.TypeReconfig, 0, packet.AppendParameter(nil, 13, request)))
 	s.ssn[1] = 0
 	echo()
-	seen := map[uint16]uint32{} // SSN to TSN
+	seen := map[uint16]uint32{}                          // SSN to TSN
 	for answered := false; len(seen) < 3 || !answered; { // ours go on
 		_, chunks := s.read()
 		for _, c := range chunks {

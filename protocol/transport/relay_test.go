@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"skyring/protocol/transport"
 )
 
 // relay stands between clients and a server as a NAT and a bad link do. Clients dial its front.
@@ -91,4 +93,17 @@ func (r *relay) close() {
 	_ = r.front.Close()
 	_ = r.behind().Close()
 	r.tasks.Wait()
+}
+
+// mute is a link that can stop sending.
+type mute struct {
+	transport.Link
+	silent atomic.Bool
+}
+
+func (m *mute) WritePacket(b []byte, to netip.AddrPort) error {
+	if m.silent.Load() {
+		return nil
+	}
+	return m.Link.WritePacket(b, to)
 }

@@ -1,0 +1,196 @@
+package transport_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"testing"
+
+	"skyring/protocol/transport"
+	"skyring/protocol/transport/packet"
+)
+
+// A shutdown from either side delivers first what was sent.
+func TestShutdown(t *testing.T) {
+	for _, fromClient := range []bool{true, false} {
+		server, client := start(t, steady()), start(t, steady())
+		dialled, accepted := connect(t, client, server)
+		from, to := accepted, dialled
+		if fromClient {
+			from, to = dialled, accepted
+		}
+		for range 100 {
+			m := transport.Message{PPID: 60, Payload: make([]byte, 3000)}
+			if err := from.Send(deadline(t), m); err != nil {
+				t.Fatal(err)
+			}
+		}
+		messages := collect(t, to)
+		if err := from.Close(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		wantReason(t, from, transport.LocalShutdown)
+		wantReason(t, to, transport.PeerShutdown)
+		for range 100 {
+			next(t, messages)
+		}
+		if _, more := <-messages; more {
+			t.Error("more than was sent")
+		}
+		if err := from.Close(deadline(t)); err != nil {
+			t.Errorf("second Close: %v", err)
+		}
+		if err := to.Close(deadline(t)); err != nil {
+			t.Errorf("Close after the peer's: %v", err)
+		}
+		if n, m := client.Stats().Associations, server.Stats().Associations; n != 0 || m != 0 {
+			t.Errorf("%d and %d associations left", n, m)
+		}
+	}
+}
+
+func TestBothClose(t *testing.T) {
+	for range 10 {
+		server, client := start(t, steady()), start(t, steady())
+		dialled, accepted := connect(t, client, server)
+		closed := make(chan error, 1)
+		go func() { closed <- dialled.Close(context.Background()) }()
+		if err := accepted.Close(deadline(t)); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-closed; err != nil {
+			t.Fatal(err)
+		}
+		ended(t, dialled)
+		ended(t, accepted)
+	}
+}
+
+func TestAbortReason(t *testing.T) {
+	server, client := start(t, steady()), start(t, steady())
+	dialled, accepted := connect(t, client, server)
+	messages := collect(t, accepted)
+	dialled.Abort("station \x00decommissioned")
+	if why := wantReason(t, dialled, transport.LocalAbort); why.Detail != "station \x00decommissioned" {
+		t.Errorf("detail %q", why.Detail)
+	}
+	why := wantReason(t, accepted, transport.PeerAbort)
+	if why.Detail != "user initiated abort (12): station .decommissioned" {
+		t.Errorf("detail %q", why.Detail)
+	}
+	if _, more := <-messages; more {
+		t.Error("a message came of it")
+	}
+	if !errors.Is(accepted.Err(), transport.ErrClosed) || !strings.Contains(accepted.Err().Error(), "peer abort") {
+		t.Errorf("%v", accepted.Err())
+	}
+}
+
+func TestAbortCauses(t *testing.T) {
+	for _, c := range []struct {
+		value []byte
+		want  string
+	}{
+		{nil, ""},
+		{packet.AppendParameter(nil, 4, nil), "out of resource (4)"},
+		{packet.AppendParameter(nil, 13, []byte("odd")), "protocol violation (13): odd"},
+		{packet.AppendParameter(nil, 999, []byte("odd")), "cause 999 (999)"},
+		{packet.AppendParameter(packet.AppendParameter(nil, 9, be32(1)), 1, be32(1)), "no user data (9); invalid stream identifier (1)"},
+		{[]byte{0, 12, 0, 99}, "malformed cause"},
+	} {
+		s, _, a, _ := pair(t, steady())
+		s.send(s.serverTag, packet.AppendChunk(nil, packet.TypeAbort, 0, c.value))
+		if why := wantReason(t, a, transport.PeerAbort); why.Detail != c.want {
+			t.Errorf("detail %q, want %q", why.Detail, c.want)
+		}
+	}
+}
+
+func TestPeerForgot(t *testing.T) {
+	s, _, a, _ := pair(t, steady())
+	s.send(s.tag, packet.AppendChunk(nil, packet.TypeAbort, 1, nil)) // T bit: the tag that we send
+	if why := wantReason(t, a, transport.PeerAbort); !strings.Contains(why.Detail, "does not know") {
+		t.Errorf("detail %q", why.Detail)
+	}
+}
+
+// The SHUTDOWN-COMPLETE is lost: a late SHUTDOWN-ACK gets another, with the T bit, and that ends it.
+func TestShutdownCompleteLost(t *testing.T) {
+	s, _, a, _ := pair(t, steady())
+	s.send(s.serverTag, packet.AppendChunk(nil, packet.TypeShutdown, 0, be32(s.serverTSN-1)))
+	s.expect(packet.TypeShutdownAck)
+	if err := a.Send(deadline(t), transport.Message{Payload: []byte("too late")}); !errors.Is(err, transport.ErrClosed) {
+		t.Errorf("Send while the peer closes: %v", err)
+	}
+	s.send(s.tag, packet.AppendChunk(nil, packet.TypeShutdownComplete, 1, nil))
+	wantReason(t, a, transport.PeerShutdown)
+	s.send(s.serverTag, packet.AppendChunk(nil, packet.TypeShutdownAck, 0, nil))
+	h, c := s.expect(packet.TypeShutdownComplete)
+	if c.Flags != 1 || h.VerificationTag != s.serverTag {
+		t.Errorf("flags %d, tag %x", c.Flags, h.VerificationTag)
+	}
+}
+
+func TestCloseTakesTooLong(t *testing.T) {
+	s, _, a, _ := pair(t, steady())
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	if err := a.Close(ctx); !errors.Is(err, context.Canceled) {
+		t.Errorf("Close: %v", err)
+	}
+	wantReason(t, a, transport.LocalAbort)
+	s.expect(packet.TypeAbort)
+}
+
+func TestEndpointEnds(t *testing.T) {
+	server, stop := startOn(t, listenUDP(t), steady())
+	client := start(t, steady())
+	dialled, accepted := connect(t, client, server)
+	stop()
+	wantReason(t, accepted, transport.EndpointClosed)
+	if why := wantReason(t, dialled, transport.PeerAbort); !strings.Contains(why.Detail, "endpoint closed") {
+		t.Errorf("detail %q", why.Detail)
+	}
+	if _, err := server.Accept(deadline(t)); !errors.Is(err, transport.ErrClosed) {
+		t.Errorf("Accept: %v", err)
+	}
+	if _, err := server.Dial(deadline(t), client.LocalAddr(), transport.Dial{RemotePort: 1}); err == nil {
+		t.Error("an ended endpoint dials")
+	}
+}
+
+func TestEndpointShutdown(t *testing.T) {
+	server, client := start(t, steady()), start(t, steady())
+	var peers []*transport.Association
+	for range 20 {
+		dialled, _ := connect(t, client, server)
+		peers = append(peers, dialled)
+	}
+	if err := server.Shutdown(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+	for _, a := range peers {
+		wantReason(t, a, transport.PeerShutdown)
+	}
+	if _, err := client.Dial(deadline(t), server.LocalAddr(), transport.Dial{RemotePort: 1}); !errors.Is(err, transport.ErrRefused) {
+		t.Errorf("Dial after Shutdown: %v", err)
+	}
+}
+
+func TestCloseErrors(t *testing.T) {
+	for r := transport.PeerShutdown; r <= transport.ProtocolViolation; r++ {
+		if strings.Contains(r.String(), "close reason") {
+			t.Errorf("reason %d has no name", r)
+		}
+	}
+	if got := (&transport.CloseError{Reason: transport.PathFailed}).Error(); got != "association closed: path failed" {
+		t.Error(got)
+	}
+	names := map[string]bool{}
+	for c := range (transport.Stats{}).All() {
+		names[c.String()] = true
+	}
+	if len(names) != int(transport.PathFailures)+1 || names["unknown"] || names[""] {
+		t.Errorf("%d names", len(names))
+	}
+}

@@ -1,0 +1,112 @@
+package transport_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+
+	"skyring/protocol/transport"
+	"skyring/protocol/transport/packet"
+)
+
+func everything([]byte) bool { return true }
+
+// A peer that vanishes is found by its silence, idle or with data on the way.
+func TestDeadPeer(t *testing.T) {
+	for _, busy := range []bool{false, true} {
+		server, client := start(t, quick()), start(t, quick())
+		r := newRelay(t, server.LocalAddr())
+		dialled, err := client.Dial(deadline(t), r.addr(), transport.Dial{RemotePort: 2905})
+		if err != nil {
+			t.Fatal(err)
+		}
+		accepted := accept(t, server)
+		r.losing(everything)
+		for busy {
+			m := transport.Message{PPID: 60, Payload: make([]byte, 10_000)}
+			if err := dialled.Send(context.Background(), m); err != nil {
+				if !errors.Is(err, transport.ErrClosed) {
+					t.Errorf("Send: %v", err)
+				}
+				break
+			}
+		}
+		wantReason(t, dialled, transport.PathFailed)
+		wantReason(t, accepted, transport.PathFailed)
+		if client.Stats().Count(transport.PathFailures) != 1 || client.Stats().Associations != 0 {
+			t.Error("does not count, or is still there")
+		}
+	}
+}
+
+// A path that works one way only is dead too: what comes in by itself proves nothing.
+func TestOneWayPath(t *testing.T) {
+	s, _, a, messages := pair(t, quick())
+	talking := make(chan struct{})
+	go func() {
+		defer close(talking)
+		for a.Err() == nil {
+			s.send(s.serverTag, packet.AppendChunk(nil, packet.TypeHeartbeatAck, 0, packet.AppendParameter(nil, 1, []byte("guessed!"))))
+			s.send(s.serverTag, s.data(whole(0, "I hear nothing")))
+			select {
+			case <-messages:
+			case <-a.Done():
+			}
+		}
+	}()
+	wantReason(t, a, transport.PathFailed)
+	<-talking
+}
+
+func TestHeartbeatsKeepIdleAssociations(t *testing.T) {
+	server, client := start(t, quick()), start(t, quick())
+	dialled, accepted := connect(t, client, server)
+	eventually(t, "heartbeats are answered", func() bool { return dialled.RoundTrip() > 0 && accepted.RoundTrip() > 0 })
+	if dialled.Err() != nil || accepted.Err() != nil {
+		t.Error(dialled.Err(), accepted.Err())
+	}
+}
+
+// A NAT gives the client another port: packets from there are taken, and ours go there once it has proved itself.
+func TestPortChange(t *testing.T) {
+	server, client := start(t, steady()), start(t, steady())
+	r := newRelay(t, server.LocalAddr())
+	dialled, err := client.Dial(deadline(t), r.addr(), transport.Dial{RemotePort: 2905})
+	if err != nil {
+		t.Fatal(err)
+	}
+	accepted := accept(t, server)
+	atClient, atServer := collect(t, dialled), collect(t, accepted)
+	echoes(t, dialled, atClient, atServer, accepted)
+	before := accepted.PeerAddr()
+	r.rebind(t)
+	echoes(t, dialled, atClient, atServer, accepted)
+	eventually(t, "the new port is the peer's", func() bool { return accepted.PeerAddr() != before })
+	if server.Stats().Count(transport.Rebinds) != 1 {
+		t.Errorf("%d rebinds", server.Stats().Count(transport.Rebinds))
+	}
+	if err := dialled.Close(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+	wantReason(t, accepted, transport.PeerShutdown)
+}
+
+// Knowing the tag is not enough to have packets sent elsewhere.
+func TestPortChangeNeedsTheNonce(t *testing.T) {
+	s, server, a, messages := pair(t, steady())
+	before := a.PeerAddr()
+	thief := newStation(t, server)
+	thief.serverTag = s.serverTag
+	thief.send(s.serverTag, packet.AppendChunk(nil, packet.TypeHeartbeat, 0, packet.AppendParameter(nil, 1, []byte("me"))))
+	_, probe := thief.expect(packet.TypeHeartbeat)
+	wrong := append([]byte(nil), probe.Value...)
+	wrong[len(wrong)-1] ^= 2
+	thief.send(s.serverTag, packet.AppendChunk(nil, packet.TypeHeartbeatAck, 0, wrong))
+	s.send(s.serverTag, packet.AppendChunk(nil, packet.TypeHeartbeatAck, 0, probe.Value)) // the nonce from another port
+	s.stillServed(messages)
+	if a.PeerAddr() != before || server.Stats().Count(transport.Rebinds) != 0 {
+		t.Error("moved")
+	}
+	thief.send(s.serverTag, packet.AppendChunk(nil, packet.TypeHeartbeatAck, 0, probe.Value))
+	eventually(t, "moves for the right answer", func() bool { return a.PeerAddr() != before })
+}
