@@ -2,7 +2,9 @@ package processor_test
 
 import (
 	"fmt"
+	"math"
 	"math/rand/v2"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -26,11 +28,6 @@ const (
 	benchSessions = 4096
 )
 
-// bareCommit is the least that a commit has to do.
-const bareCommit = `if redis.call('GETRANGE',KEYS[1],0,11)~=ARGV[1] then return redis.call('GET',KEYS[1]) end
-redis.call('SET',KEYS[1],ARGV[2],'PX',ARGV[3])
-return 1`
-
 // BenchmarkCommit prints, for each round, messages per second over the processor's whole way (NATS, worker, ledger, commit, answer), and of the bare
 // commit script: through the client's automatic pipeline with as many in flight, and through eight pipelines of 32.
 func BenchmarkCommit(b *testing.B) {
@@ -40,7 +37,12 @@ func BenchmarkCommit(b *testing.B) {
 	cfg.ID, cfg.DrainQuiet = "a", 20*time.Millisecond
 	n := s.startWith(cfg, processor.NewHandlers(ledger.Handler{}))
 	d := s.dispatcher("d", 1)
-	sha := must[string](b)(s.client().ScriptLoad(b.Context(), bareCommit).Result())
+	script := must[[]byte](b)(os.ReadFile("../statestore/commit.lua"))
+	sha := must[string](b)(s.client().ScriptLoad(b.Context(), string(script)).Result())
+	c, blob := s.client(), string(make([]byte, 300))
+	for i := range benchSessions {
+		must[string](b)(c.Set(b.Context(), bareKey(i), blob, time.Hour).Result())
+	}
 	var way, auto, pipes float64
 	sequence := uint64(0)
 	for b.Loop() {
@@ -108,9 +110,6 @@ func (s *site) autoPipeline(b *testing.B, sha string) {
 	b.Helper()
 	c := s.client()
 	blob := string(make([]byte, 300))
-	for i := range benchSessions {
-		must[string](b)(c.Set(b.Context(), bareKey(i), blob, time.Hour).Result())
-	}
 	ap := must[*redis.AutoPipeliner](b)(c.AutoPipeline())
 	defer func() { _ = ap.Close() }()
 	var next atomic.Int64
@@ -118,7 +117,7 @@ func (s *site) autoPipeline(b *testing.B, sha string) {
 	for range benchInFlight {
 		group.Go(func() {
 			for next.Add(1) <= benchOps {
-				err := ap.EvalSha(b.Context(), sha, []string{bareKey(rand.IntN(benchSessions))}, blob[:12], blob, 3600000).Err()
+				err := ap.EvalSha(b.Context(), sha, []string{bareKey(rand.IntN(benchSessions))}, blob[:12], blob, 3600000, int64(math.MaxInt64)).Err()
 				if err != nil {
 					b.Error(err)
 					return
@@ -140,7 +139,7 @@ func (s *site) pipelines(b *testing.B, sha string) {
 			for next.Add(32) <= benchOps {
 				p := c.Pipeline()
 				for range 32 {
-					p.EvalSha(b.Context(), sha, []string{bareKey(rand.IntN(benchSessions))}, blob[:12], blob, 3600000)
+					p.EvalSha(b.Context(), sha, []string{bareKey(rand.IntN(benchSessions))}, blob[:12], blob, 3600000, int64(math.MaxInt64))
 				}
 				if _, err := p.Exec(b.Context()); err != nil {
 					b.Error(err)
