@@ -31,10 +31,15 @@ func TestPermutationsDiffer(t *testing.T) {
 
 	same := 0
 
+	ids := make([]string, nodes)
+	for i := range ids {
+		ids[i] = fmt.Sprint("processor-", i)
+	}
+
 	for a := range nodes {
 		for b := range a {
 			for i := range uint32(256) {
-				if ring.Permute(fmt.Sprint("processor-", a), bits, i) == ring.Permute(fmt.Sprint("processor-", b), bits, i) {
+				if ring.Permute(ids[a], bits, i) == ring.Permute(ids[b], bits, i) {
 					same++
 				}
 			}

@@ -69,7 +69,7 @@ func TestPickKeepsItsPromises(t *testing.T) {
 // TestSpillIsFair: the keys of saturated nodes spread over the open ones by their shares, within what
 // a random draw of that many keys shows.
 func TestSpillIsFair(t *testing.T) {
-	const keys = 200_000
+	const keys = 100_000
 
 	for _, c := range []struct {
 		nodes      int

@@ -97,7 +97,7 @@ func TestOrderOfNodesDoesNotMatter(t *testing.T) {
 	nodes := members(37, 1, 2, 3, 4, 5)
 
 	for _, epsilon := range []float64{-1, 0, 0.01} {
-		cfg := ring.Config{Bits: 14, Epsilon: epsilon}
+		cfg := ring.Config{Bits: 10, Epsilon: epsilon}
 		want := build(t, nodes, cfg)
 
 		rapid.Check(t, func(t *rapid.T) {
