@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -197,7 +196,7 @@ func addresses(t *testing.T, printed string) (stations, redis string) {
 func shortDir(t *testing.T) string {
 	t.Helper()
 
-	dir, err := os.MkdirTemp("", "sky"+strconv.Itoa(os.Getpid()))
+	dir, err := os.MkdirTemp("", "skyring-") //nolint:usetesting // t.TempDir holds the test's name, too long for a socket
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -63,7 +63,8 @@ func (v *verdict) want(t *testing.T, err error) {
 type process struct {
 	cmd    *exec.Cmd
 	output *transcript
-	ended  chan error
+	ended  chan error // the result of Wait, once
+	err    error      // the same, after the test
 }
 
 // transcript keeps what a process printed and tells who waits for a line.
@@ -117,7 +118,7 @@ func startProcess(t *testing.T, args ...string) *process {
 
 	t.Cleanup(func() {
 		_ = p.cmd.Process.Kill()
-		<-p.ended
+		p.err = <-p.ended
 	})
 
 	return p
@@ -180,14 +181,7 @@ func backbone(t *testing.T) (nats, redis string) {
 
 	t.Cleanup(bus.Shutdown)
 
-	dir, err := os.MkdirTemp("", "skyring-test-")
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	t.Cleanup(func() { _ = os.RemoveAll(dir) })
-
-	store, err := servers.StartRedis(t.Context(), servers.DefaultRedisConfig(dir))
+	store, err := servers.StartRedis(t.Context(), servers.DefaultRedisConfig(shortDir(t)))
 	if err != nil {
 		t.Fatal(err)
 	}

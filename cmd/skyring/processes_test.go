@@ -73,9 +73,12 @@ func freeUDP(t *testing.T) string {
 		t.Fatal(err)
 	}
 
-	defer c.Close()
+	address := c.LocalAddr().String()
+	if err := c.Close(); err != nil {
+		t.Fatal(err)
+	}
 
-	return c.LocalAddr().String()
+	return address
 }
 
 func TestProcessesWorkAsUpDoes(t *testing.T) {

@@ -168,7 +168,7 @@ func (o *replayOptions) intoOwnStack(cmd *cobra.Command, c *Config, traces []*tr
 	defer func() { err = errors.Join(err, running.Stop()) }()
 
 	if warning := running.Warning(); warning != "" {
-		fmt.Fprintln(cmd.ErrOrStderr(), "warning:", warning)
+		log.Warn().Msg(warning)
 	}
 
 	o.replay.Target = running.Addr()

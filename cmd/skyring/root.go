@@ -46,12 +46,13 @@ func exitCode(err error) int {
 // run executes the command line args and reports on stdout and stderr. It
 // returns what went wrong; the sentence about it is on stderr by then.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
-	root := rootCommand(stdout, stderr)
+	root := rootCommand(stdout, stderr) //nolint:contextcheck // commands get their context from ExecuteContext
 	root.SetArgs(args)
 
 	err := root.ExecuteContext(ctx)
 	if err != nil && !errors.Is(err, errBadVerdict) {
-		fmt.Fprintf(stderr, "skyring: %s\n", indentLines(err.Error()))
+		_, printErr := fmt.Fprintf(stderr, "skyring: %s\n", indentLines(err.Error()))
+		err = errors.Join(err, printErr)
 	}
 
 	return err

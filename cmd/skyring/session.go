@@ -114,7 +114,9 @@ func (o *sessionOptions) withStore(cmd *cobra.Command, do func(context.Context, 
 func listSessions(ctx context.Context, w io.Writer, store *statestore.Store, options sessionOptions) error {
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
 	if !options.asJSON {
-		fmt.Fprintln(table, "KEY\tPPID\tCOUNT\tBYTES\tCHAIN\tVERSION\tFIRST\tLAST\tNODE")
+		if _, err := io.WriteString(table, "KEY\tPPID\tCOUNT\tBYTES\tCHAIN\tVERSION\tFIRST\tLAST\tNODE\n"); err != nil {
+			return err
+		}
 	}
 
 	printed := 0

@@ -163,18 +163,35 @@ func (d sessionDetail) write(w io.Writer) error {
 	}
 
 	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	fmt.Fprintf(table, "key\t%s\nppid\t%d %s\nmessages\t%d (%d bytes)\nlast type\t%s\nversion\t%d\nfirst\t%s\nlast\t%s\n",
-		d.Key, d.PPID, trace.PPIDName(d.PPID), d.Count, d.Bytes, d.LastType, d.Version, d.First, d.Last)
+	for _, row := range d.rows() {
+		if _, err := io.WriteString(table, row+"\n"); err != nil {
+			return err
+		}
+	}
 
+	return table.Flush()
+}
+
+// rows are the lines for a person, a tab between name and value.
+func (d sessionDetail) rows() []string {
 	nodes := make([]string, len(d.Nodes))
 	for i, n := range d.Nodes {
 		nodes[i] = fmt.Sprintf("%s: %d", n.ID, n.Count)
 	}
 
-	fmt.Fprintf(table, "nodes\t%s\n", strings.Join(nodes, ", "))
+	rows := []string{
+		"key\t" + d.Key,
+		fmt.Sprintf("ppid\t%d %s", d.PPID, trace.PPIDName(d.PPID)),
+		fmt.Sprintf("messages\t%d (%d bytes)", d.Count, d.Bytes),
+		"last type\t" + d.LastType,
+		fmt.Sprintf("version\t%d", d.Version),
+		"first\t" + d.First,
+		"last\t" + d.Last,
+		"nodes\t" + strings.Join(nodes, ", "),
+	}
 
 	for _, s := range d.Sources {
-		fmt.Fprintf(table, "source\tepoch %016x mark %d, %d replies kept, last %s\n", s.Epoch, s.Mark, s.Replies, s.Touched)
+		rows = append(rows, fmt.Sprintf("source\tepoch %016x mark %d, %d replies kept, last %s", s.Epoch, s.Mark, s.Replies, s.Touched))
 	}
 
 	for _, c := range d.Chains {
@@ -183,8 +200,8 @@ func (d sessionDetail) write(w io.Writer) error {
 			order = "unordered"
 		}
 
-		fmt.Fprintf(table, "chain\tepoch %016x stream %d %s: %d messages, %d bytes, %s\n", c.Epoch, c.Stream, order, c.Count, c.Bytes, c.Value)
+		rows = append(rows, fmt.Sprintf("chain\tepoch %016x stream %d %s: %d messages, %d bytes, %s", c.Epoch, c.Stream, order, c.Count, c.Bytes, c.Value))
 	}
 
-	return table.Flush()
+	return rows
 }

@@ -67,8 +67,7 @@ func traceFlags(cmd *cobra.Command, cfg *trace.Config) {
 func openTrace(cmd *cobra.Command, path string, cfg trace.Config) (*trace.Trace, error) {
 	opened, err := trace.Open(cmd.Context(), path, cfg)
 
-	var fault *trace.FileError
-	if errors.As(err, &fault) {
+	if _, faulty := errors.AsType[*trace.FileError](err); faulty {
 		return nil, &usageError{err: err}
 	}
 

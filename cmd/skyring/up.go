@@ -1,8 +1,10 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -71,7 +73,7 @@ dispatcher and processors. It prints where it can be reached and runs until it i
 
 			c.NATS.URL, c.Redis.URL = natsURL, redisURL
 
-			return runUp(cmd, &c)
+			return runUp(cmd.Context(), &c, cmd.OutOrStdout(), cmd.ErrOrStderr())
 		},
 	}
 	s.register(cmd)
@@ -86,15 +88,15 @@ dispatcher and processors. It prints where it can be reached and runs until it i
 	return cmd
 }
 
-func runUp(cmd *cobra.Command, c *Config) error {
+func runUp(ctx context.Context, c *Config, stdout, stderr io.Writer) error {
 	cfg, err := c.stack()
 	if err != nil {
 		return err
 	}
 
-	log := newLogger(c.Log, cmd.ErrOrStderr())
+	log := newLogger(c.Log, stderr)
 
-	running, err := stack.Start(cmd.Context(), cfg, log)
+	running, err := stack.Start(ctx, cfg, log)
 	if err != nil {
 		return fmt.Errorf("up: %w", err)
 	}
@@ -103,16 +105,16 @@ func runUp(cmd *cobra.Command, c *Config) error {
 		log.Warn().Msg(warning)
 	}
 
-	fmt.Fprintf(cmd.OutOrStdout(), "skyring is up\n  stations  SCTP in UDP at %s\n  NATS      %s\n  Redis     %s\n",
+	_, printErr := fmt.Fprintf(stdout, "skyring is up\n  stations  SCTP in UDP at %s\n  NATS      %s\n  Redis     %s\n",
 		running.Addr(), running.NATS(), running.Redis())
 
 	select {
-	case <-cmd.Context().Done():
+	case <-ctx.Done():
 		log.Info().Msg("draining; a second signal ends at once")
 	case <-running.Done():
 	}
 
-	return running.Stop()
+	return errors.Join(printErr, running.Stop())
 }
 
 // stack is the configuration of everything in one process, validated.
@@ -137,7 +139,19 @@ func (c *Config) stack() (stack.Config, error) {
 
 	cfg.Dispatcher.Namespace, cfg.Processor.Namespace = bus.Namespace(c.Namespace), bus.Namespace(c.Namespace)
 
-	return cfg, c.validate(err, within("up", c.Up.Validate()), cfg.Validate())
+	faults := []error{
+		err, within("up", c.Up.Validate()), within("sctp", c.SCTP.Validate()),
+		within("dispatcher", cfg.Dispatcher.Validate()), within("processor", cfg.Processor.Validate()),
+	}
+	if cfg.NATS.URL != "" {
+		faults = append(faults, within("nats", cfg.NATS.Validate()))
+	}
+
+	if cfg.Redis.URL != "" {
+		faults = append(faults, within("redis", cfg.Redis.Validate()))
+	}
+
+	return cfg, c.validate(faults...)
 }
 
 // runningStore is the URL of the private redis-server of a 'skyring up' that keeps its

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"skyring/protocol/bus"
 	"skyring/statestore"
@@ -71,8 +72,8 @@ func (s *Stack) onStop(act func() error) { s.stops = append(s.stops, act) }
 func (s *Stack) stopServers() error {
 	var faults []error
 
-	for i := len(s.stops) - 1; i >= 0; i-- {
-		faults = append(faults, s.stops[i]())
+	for _, stop := range slices.Backward(s.stops) {
+		faults = append(faults, stop())
 	}
 
 	s.stops = nil
