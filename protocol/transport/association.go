@@ -1,7 +1,6 @@
 package transport
 
 import (
-	"context"
 	"fmt"
 	"net/netip"
 	"sync"
@@ -77,7 +76,7 @@ func (e *Endpoint) establish(t terms) (*Association, error) {
 	a.window.size, a.window.cumulative = e.cfg.ReceiveWindow, t.peerTSN-1
 	a.sending.start(t.localTSN)
 	a.receiving.accepted = make(chan struct{})
-	pion, err := sctp.ClientContext(context.Background(), e.pionOptions(a)...)
+	pion, err := sctp.ClientWithOptions(e.pionOptions(a)...)
 	if err != nil {
 		a.end(&CloseError{Reason: EndpointClosed})
 		return nil, fmt.Errorf("start the association: %w", err)

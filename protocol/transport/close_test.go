@@ -71,12 +71,12 @@ func TestAbortReason(t *testing.T) {
 	dialled, accepted := connect(t, client, server)
 	messages := collect(t, accepted)
 	dialled.Abort("station \x00decommissioned")
-	if why := wantReason(t, dialled, transport.LocalAbort); why.Detail != "station \x00decommissioned" {
-		t.Errorf("detail %q", why.Detail)
+	if detail := wantReason(t, dialled, transport.LocalAbort); detail != "station \x00decommissioned" {
+		t.Errorf("detail %q", detail)
 	}
-	why := wantReason(t, accepted, transport.PeerAbort)
-	if why.Detail != "user initiated abort (12): station .decommissioned" {
-		t.Errorf("detail %q", why.Detail)
+	detail := wantReason(t, accepted, transport.PeerAbort)
+	if detail != "user initiated abort (12): station .decommissioned" {
+		t.Errorf("detail %q", detail)
 	}
 	if _, more := <-messages; more {
 		t.Error("a message came of it")
@@ -100,8 +100,8 @@ func TestAbortCauses(t *testing.T) {
 	} {
 		s, _, a, _ := pair(t, steady())
 		s.send(s.serverTag, packet.AppendChunk(nil, packet.TypeAbort, 0, c.value))
-		if why := wantReason(t, a, transport.PeerAbort); why.Detail != c.want {
-			t.Errorf("detail %q, want %q", why.Detail, c.want)
+		if detail := wantReason(t, a, transport.PeerAbort); detail != c.want {
+			t.Errorf("detail %q, want %q", detail, c.want)
 		}
 	}
 }
@@ -109,8 +109,8 @@ func TestAbortCauses(t *testing.T) {
 func TestPeerForgot(t *testing.T) {
 	s, _, a, _ := pair(t, steady())
 	s.send(s.tag, packet.AppendChunk(nil, packet.TypeAbort, 1, nil)) // T bit: the tag that we send
-	if why := wantReason(t, a, transport.PeerAbort); !strings.Contains(why.Detail, "does not know") {
-		t.Errorf("detail %q", why.Detail)
+	if detail := wantReason(t, a, transport.PeerAbort); !strings.Contains(detail, "does not know") {
+		t.Errorf("detail %q", detail)
 	}
 }
 
@@ -148,8 +148,8 @@ func TestEndpointEnds(t *testing.T) {
 	dialled, accepted := connect(t, client, server)
 	stop()
 	wantReason(t, accepted, transport.EndpointClosed)
-	if why := wantReason(t, dialled, transport.PeerAbort); !strings.Contains(why.Detail, "endpoint closed") {
-		t.Errorf("detail %q", why.Detail)
+	if detail := wantReason(t, dialled, transport.PeerAbort); !strings.Contains(detail, "endpoint closed") {
+		t.Errorf("detail %q", detail)
 	}
 	if _, err := server.Accept(deadline(t)); !errors.Is(err, transport.ErrClosed) {
 		t.Errorf("Accept: %v", err)

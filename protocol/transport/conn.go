@@ -89,11 +89,11 @@ func (c *conn) SetWriteDeadline(time.Time) error { return nil }
 func (c *conn) SetDeadline(t time.Time) error { return c.SetReadDeadline(t) }
 
 // LocalAddr implements net.Conn.
-func (c *conn) LocalAddr() net.Addr { //nolint:ireturn // net.Conn
+func (c *conn) LocalAddr() net.Addr {
 	return net.UDPAddrFromAddrPort(c.association.endpoint.LocalAddr())
 }
 
 // RemoteAddr implements net.Conn.
-func (c *conn) RemoteAddr() net.Addr { //nolint:ireturn // net.Conn
+func (c *conn) RemoteAddr() net.Addr {
 	return net.UDPAddrFromAddrPort(c.association.PeerAddr())
 }

@@ -25,10 +25,6 @@ type terms struct {
 	forwardTSN          bool
 }
 
-func (t terms) tuple() tuple {
-	return tuple{peer: t.peer, peerPort: t.peerPort, localPort: t.localPort}
-}
-
 // cookie is the state that the server does not keep: it travels to the client and back (RFC 9260 section 5.1.3).
 //
 //	0  created, ns since 1970     u64     36 peer window          u32

@@ -30,10 +30,10 @@ func (e *Endpoint) handle(b []byte, from netip.AddrPort) {
 		return
 	}
 	in := &inbound{b: b, header: h, from: from}
-	switch {
-	case first.Type == packet.TypeInit:
+	switch first.Type { //nolint:exhaustive // these two need no association
+	case packet.TypeInit:
 		e.onInit(in, first, next == len(b))
-	case first.Type == packet.TypeCookieEcho:
+	case packet.TypeCookieEcho:
 		e.onCookieEcho(in, first, next)
 	default:
 		e.dispatch(in, first)

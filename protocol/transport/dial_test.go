@@ -98,10 +98,7 @@ func TestDialOverLoss(t *testing.T) {
 }
 
 // fake is a server made by hand.
-type fake struct {
-	*station
-	peer netip.AddrPort
-}
+type fake struct{ *station }
 
 func newFake(t *testing.T) *fake {
 	t.Helper()

@@ -88,8 +88,8 @@ func TestReconfigDenied(t *testing.T) {
 	s, _, _, messages := pair(t, steady())
 	s.send(s.serverTag, packet.AppendChunk(nil, packet.TypeReconfig, 0, packet.AppendParameter(nil, 17, be32(0x1234))))
 	_, c := s.expect(packet.TypeReconfig)
-	for p := range packet.Parameters(c.Value) {
-		if p.Type != 16 || binary.BigEndian.Uint32(p.Value) != 0x1234 || binary.BigEndian.Uint32(p.Value[4:]) != 2 {
+	for p, err := range packet.Parameters(c.Value) {
+		if err != nil || p.Type != 16 || binary.BigEndian.Uint32(p.Value) != 0x1234 || binary.BigEndian.Uint32(p.Value[4:]) != 2 {
 			t.Errorf("response %x", p.Raw)
 		}
 	}

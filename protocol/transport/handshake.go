@@ -43,7 +43,7 @@ func (e *Endpoint) onInitAck(d *dialing, c packet.Chunk) {
 		return
 	}
 	peer, err := readInit(c)
-	if refusal := (*initRefusal)(nil); errors.As(err, &refusal) {
+	if refusal := (*initError)(nil); errors.As(err, &refusal) {
 		e.send(appendAbort(d.header(peer.tag), refusal.cause, refusal.value[:min(len(refusal.value), maxUnrecognised)]), d.peer)
 		e.fail(d, fmt.Errorf("its INIT-ACK cannot be used: %w", err))
 		return

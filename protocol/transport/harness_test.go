@@ -22,12 +22,12 @@ const patience = 10 * time.Second // for what must happen; nothing waits that lo
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func logger(t testing.TB) zerolog.Logger {
-	t.Helper()
+func logger(tb testing.TB) zerolog.Logger {
+	tb.Helper()
 	if os.Getenv("TRANSPORT_LOG") == "" {
 		return zerolog.Nop()
 	}
-	return zerolog.New(zerolog.NewTestWriter(t))
+	return zerolog.New(zerolog.NewTestWriter(tb))
 }
 
 // quick is a configuration whose failures show soon.
@@ -48,28 +48,28 @@ func steady() transport.Config {
 
 func loopback() netip.AddrPort { return netip.MustParseAddrPort("127.0.0.1:0") }
 
-func listenUDP(t testing.TB) *transport.UDPLink {
-	t.Helper()
+func listenUDP(tb testing.TB) *transport.UDPLink {
+	tb.Helper()
 	link, err := transport.ListenUDP(loopback())
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return link
 }
 
 // start runs an endpoint on loopback until the test ends.
-func start(t testing.TB, cfg transport.Config) *transport.Endpoint {
-	t.Helper()
-	e, _ := startOn(t, listenUDP(t), cfg)
+func start(tb testing.TB, cfg transport.Config) *transport.Endpoint {
+	tb.Helper()
+	e, _ := startOn(tb, listenUDP(tb), cfg)
 	return e
 }
 
 // startOn runs an endpoint on a link; stop ends it before the test does.
-func startOn(t testing.TB, link transport.Link, cfg transport.Config) (e *transport.Endpoint, stop func()) {
-	t.Helper()
-	e, err := transport.New(link, cfg, logger(t))
+func startOn(tb testing.TB, link transport.Link, cfg transport.Config) (e *transport.Endpoint, stop func()) {
+	tb.Helper()
+	e, err := transport.New(link, cfg, logger(tb))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	ran := make(chan error, 1)
@@ -77,42 +77,42 @@ func startOn(t testing.TB, link transport.Link, cfg transport.Config) (e *transp
 	stop = sync.OnceFunc(func() {
 		cancel()
 		if err := <-ran; err != nil {
-			t.Errorf("Run: %v", err)
+			tb.Errorf("Run: %v", err)
 		}
 	})
-	t.Cleanup(stop)
+	tb.Cleanup(stop)
 	return e, stop
 }
 
-func deadline(t testing.TB) context.Context {
-	t.Helper()
+func deadline(tb testing.TB) context.Context {
+	tb.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), patience)
-	t.Cleanup(cancel)
+	tb.Cleanup(cancel)
 	return ctx
 }
 
 // connect sets an association up and gives both its ends.
-func connect(t testing.TB, client, server *transport.Endpoint) (dialled, accepted *transport.Association) {
-	t.Helper()
-	dialled, err := client.Dial(deadline(t), server.LocalAddr(), transport.Dial{RemotePort: 2905})
+func connect(tb testing.TB, client, server *transport.Endpoint) (dialled, accepted *transport.Association) {
+	tb.Helper()
+	dialled, err := client.Dial(deadline(tb), server.LocalAddr(), transport.Dial{RemotePort: 2905})
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	return dialled, accept(t, server)
+	return dialled, accept(tb, server)
 }
 
-func accept(t testing.TB, e *transport.Endpoint) *transport.Association {
-	t.Helper()
-	a, err := e.Accept(deadline(t))
+func accept(tb testing.TB, e *transport.Endpoint) *transport.Association {
+	tb.Helper()
+	a, err := e.Accept(deadline(tb))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return a
 }
 
 // collect receives in the background; messages come through the channel, which is closed when Receive returns.
-func collect(t testing.TB, a *transport.Association) <-chan transport.Message {
-	t.Helper()
+func collect(tb testing.TB, a *transport.Association) <-chan transport.Message {
+	tb.Helper()
 	messages := make(chan transport.Message, 4096)
 	done := make(chan struct{})
 	go func() {
@@ -120,70 +120,70 @@ func collect(t testing.TB, a *transport.Association) <-chan transport.Message {
 		defer close(messages)
 		err := a.Receive(context.Background(), func(m transport.Message) { messages <- m })
 		if !errors.Is(err, transport.ErrClosed) {
-			t.Errorf("Receive: %v", err)
+			tb.Errorf("Receive: %v", err)
 		}
 	}()
-	t.Cleanup(func() { a.Abort("test over"); <-done })
+	tb.Cleanup(func() { a.Abort("test over"); <-done })
 	return messages
 }
 
-func next(t testing.TB, messages <-chan transport.Message) transport.Message {
-	t.Helper()
+func next(tb testing.TB, messages <-chan transport.Message) transport.Message {
+	tb.Helper()
 	select {
 	case m, ok := <-messages:
 		if !ok {
-			t.Fatal("the association ended before the message came")
+			tb.Fatal("the association ended before the message came")
 		}
 		return m
 	case <-time.After(patience):
-		t.Fatal("no message came")
+		tb.Fatal("no message came")
 	}
 	return transport.Message{}
 }
 
 // ended waits for the end of an association and gives its reason.
-func ended(t testing.TB, a *transport.Association) *transport.CloseError {
-	t.Helper()
+func ended(tb testing.TB, a *transport.Association) transport.CloseError {
+	tb.Helper()
 	select {
 	case <-a.Done():
 	case <-time.After(patience):
-		t.Fatal("the association did not end")
+		tb.Fatal("the association did not end")
 	}
 	var why *transport.CloseError
 	if !errors.As(a.Err(), &why) {
-		t.Fatalf("Err is %v", a.Err())
+		tb.Fatalf("Err is %v", a.Err())
 	}
-	return why
+	return *why
 }
 
-func wantReason(t testing.TB, a *transport.Association, want transport.CloseReason) *transport.CloseError {
-	t.Helper()
-	why := ended(t, a)
+func wantReason(tb testing.TB, a *transport.Association, want transport.CloseReason) (detail string) {
+	tb.Helper()
+	why := ended(tb, a)
 	if why.Reason != want {
-		t.Fatalf("ended with %q, want %q", why, want)
+		tb.Fatalf("ended with %q, want %q", &why, want)
 	}
-	return why
+	return why.Detail
 }
 
 // echoes checks that an association still carries a message there and back.
-func echoes(t testing.TB, from *transport.Association, sent, received <-chan transport.Message, to *transport.Association) {
-	t.Helper()
+func echoes(tb testing.TB, from *transport.Association, sent, received <-chan transport.Message, to *transport.Association) {
+	tb.Helper()
 	for _, way := range []struct {
 		a    *transport.Association
 		into <-chan transport.Message
 	}{{from, received}, {to, sent}} {
-		if err := way.a.Send(deadline(t), transport.Message{Stream: 1, PPID: 3, Payload: []byte("still here")}); err != nil {
-			t.Fatal(err)
+		if err := way.a.Send(deadline(tb), transport.Message{Stream: 1, PPID: 3, Payload: []byte("still here")}); err != nil {
+			tb.Fatal(err)
 		}
-		if m := next(t, way.into); string(m.Payload) != "still here" {
-			t.Fatalf("got %q", m.Payload)
+		if m := next(tb, way.into); string(m.Payload) != "still here" {
+			tb.Fatalf("got %q", m.Payload)
 		}
 	}
 }
 
 // eventually waits for a condition that nothing announces.
-func eventually(t testing.TB, what string, ok func() bool) {
-	t.Helper()
+func eventually(tb testing.TB, what string, ok func() bool) {
+	tb.Helper()
 	ticker := time.NewTicker(2 * time.Millisecond)
 	defer ticker.Stop()
 	limit := time.After(patience)
@@ -191,7 +191,7 @@ func eventually(t testing.TB, what string, ok func() bool) {
 		select {
 		case <-ticker.C:
 		case <-limit:
-			t.Fatalf("never: %s", what)
+			tb.Fatalf("never: %s", what)
 		}
 	}
 }
@@ -209,15 +209,15 @@ type station struct {
 	ssn              map[uint16]uint16
 }
 
-func newStation(t testing.TB, server *transport.Endpoint) *station {
-	t.Helper()
+func newStation(tb testing.TB, server *transport.Endpoint) *station {
+	tb.Helper()
 	socket, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(loopback()))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
-	t.Cleanup(func() { _ = socket.Close() })
+	tb.Cleanup(func() { _ = socket.Close() })
 	return &station{
-		t: t, socket: socket, server: server.LocalAddr(), buffer: make([]byte, 1<<16),
+		t: tb, socket: socket, server: server.LocalAddr(), buffer: make([]byte, 1<<16),
 		port: 4000, serverPort: 2905, tag: 0x1111, tsn: 1000,
 	}
 }
@@ -293,9 +293,9 @@ func (s *station) init(params []byte) []byte {
 }
 
 // cookie does the first half of a handshake.
-func (s *station) cookie(params []byte) []byte {
+func (s *station) cookie() []byte {
 	s.t.Helper()
-	s.send(0, s.init(params))
+	s.send(0, s.init(nil))
 	h, c := s.expect(packet.TypeInitAck)
 	if h.VerificationTag != s.tag {
 		s.t.Fatalf("INIT-ACK with tag %x", h.VerificationTag)
@@ -305,8 +305,8 @@ func (s *station) cookie(params []byte) []byte {
 		s.t.Fatal(err)
 	}
 	s.serverTag, s.serverTSN = ack.InitiateTag, ack.InitialTSN
-	for p := range packet.Parameters(ack.Parameters) {
-		if p.Type == 7 {
+	for p, err := range packet.Parameters(ack.Parameters) {
+		if err == nil && p.Type == 7 {
 			return packet.AppendChunk(nil, packet.TypeCookieEcho, 0, p.Value)
 		}
 	}
@@ -318,7 +318,7 @@ func (s *station) cookie(params []byte) []byte {
 func (s *station) connect() {
 	s.t.Helper()
 	s.send(0, nil) // header only: dropped
-	echo := s.cookie(nil)
+	echo := s.cookie()
 	s.send(s.serverTag, echo)
 	s.expect(packet.TypeCookieAck)
 }

@@ -35,13 +35,13 @@ const (
 // errDiscardInit is for an INIT or INIT-ACK that must not be answered.
 var errDiscardInit = errors.New("INIT to be discarded")
 
-// initRefusal is for an INIT or INIT-ACK that must be answered with ABORT.
-type initRefusal struct {
+// initError is for an INIT or INIT-ACK that must be answered with ABORT.
+type initError struct {
 	cause cause
 	value []byte
 }
 
-func (r *initRefusal) Error() string { return describeCause(r.cause, r.value) }
+func (r *initError) Error() string { return describeCause(r.cause, r.value) }
 
 // peerInit is what an INIT or INIT-ACK says of its sender.
 type peerInit struct {
@@ -52,7 +52,7 @@ type peerInit struct {
 	unrecognised      []byte // whole parameters, padded, that want a report
 }
 
-// readInit judges an INIT or INIT-ACK chunk. The error is errDiscardInit or an *initRefusal; with a refusal the tag
+// readInit judges an INIT or INIT-ACK chunk. The error is errDiscardInit or an *initError; with a refusal the tag
 // is set, since the ABORT goes to it.
 func readInit(c packet.Chunk) (peerInit, error) {
 	fixed, err := packet.ParseInit(c)
@@ -64,21 +64,21 @@ func readInit(c packet.Chunk) (peerInit, error) {
 		outbound: fixed.OutboundStreams, inbound: fixed.InboundStreams,
 	}
 	if in.outbound == 0 || in.inbound == 0 || in.window < minPeerWindow {
-		return in, &initRefusal{cause: causeInvalidParameter}
+		return in, &initError{cause: causeInvalidParameter}
 	}
 	for p, err := range packet.Parameters(fixed.Parameters) {
 		if err != nil {
-			return in, &initRefusal{cause: causeProtocolViolation, value: []byte("parameter length")}
+			return in, &initError{cause: causeProtocolViolation, value: []byte("parameter length")}
 		}
 		if p.Type == paramHostName { // deprecated: RFC 9260 section 5.1.2
-			return in, &initRefusal{cause: causeUnresolvableAddress, value: p.Raw}
+			return in, &initError{cause: causeUnresolvableAddress, value: p.Raw}
 		}
 		if !in.take(p) {
 			break
 		}
 	}
 	if c.Type == packet.TypeInitAck && len(in.cookie) == 0 {
-		return in, &initRefusal{cause: causeMissingParameter, value: []byte{0, 0, 0, 1, 0, paramStateCookie}}
+		return in, &initError{cause: causeMissingParameter, value: []byte{0, 0, 0, 1, 0, paramStateCookie}}
 	}
 	return in, nil
 }

@@ -16,7 +16,7 @@ func (e *Endpoint) onInit(in *inbound, chunk packet.Chunk, alone bool) {
 		return
 	}
 	peer, err := readInit(chunk)
-	if refusal := (*initRefusal)(nil); errors.As(err, &refusal) {
+	if refusal := (*initError)(nil); errors.As(err, &refusal) {
 		e.refuse(in, peer.tag, refusal.cause, refusal.value)
 		return
 	}

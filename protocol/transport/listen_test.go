@@ -92,8 +92,8 @@ func TestInitParameters(t *testing.T) {
 		t.Fatal(err)
 	}
 	var reported []uint16
-	for p := range packet.Parameters(ack.Parameters) {
-		if p.Type != 8 {
+	for p, err := range packet.Parameters(ack.Parameters) {
+		if err != nil || p.Type != 8 {
 			continue
 		}
 		for q := range packet.Parameters(p.Value) {
@@ -129,7 +129,7 @@ func TestCookieEchoRefused(t *testing.T) {
 
 	t.Run("forged", func(t *testing.T) {
 		s := newStation(t, server)
-		echo := s.cookie(nil)
+		echo := s.cookie()
 		echo[20] ^= 1
 		s.send(s.serverTag, echo)
 		s.send(s.serverTag, packet.AppendChunk(nil, packet.TypeCookieEcho, 0, nil))
@@ -140,20 +140,20 @@ func TestCookieEchoRefused(t *testing.T) {
 	})
 	t.Run("wrong tag", func(t *testing.T) {
 		s := newStation(t, server)
-		echo := s.cookie(nil)
+		echo := s.cookie()
 		s.send(s.serverTag+1, echo)
 		s.silence()
 	})
 	t.Run("other ports", func(t *testing.T) {
 		s := newStation(t, server)
-		echo := s.cookie(nil)
+		echo := s.cookie()
 		s.port++
 		s.send(s.serverTag, echo)
 		s.silence()
 	})
 	t.Run("expired", func(t *testing.T) {
 		s := newStation(t, server)
-		echo := s.cookie(nil)
+		echo := s.cookie()
 		<-time.After(150 * time.Millisecond) // the cookie's life is what is tested
 		s.send(s.serverTag, echo)
 		h, c := s.expect(packet.TypeError)
@@ -169,7 +169,7 @@ func TestCookieEchoRefused(t *testing.T) {
 func TestCookieReplayed(t *testing.T) {
 	server := start(t, steady())
 	s := newStation(t, server)
-	echo := s.cookie(nil)
+	echo := s.cookie()
 	s.send(s.serverTag, echo)
 	s.expect(packet.TypeCookieAck)
 	s.send(s.serverTag, echo) // its COOKIE-ACK may have got lost
@@ -193,7 +193,7 @@ func TestCookieReplayed(t *testing.T) {
 func TestDataWithCookieEcho(t *testing.T) {
 	server := start(t, steady())
 	s := newStation(t, server)
-	echo := s.cookie(nil)
+	echo := s.cookie()
 	s.send(s.serverTag, echo, s.data(whole(2, "early")))
 	s.expect(packet.TypeCookieAck)
 	if m := next(t, collect(t, accept(t, server))); string(m.Payload) != "early" || m.Stream != 2 {
@@ -209,7 +209,7 @@ func TestMaxAssociations(t *testing.T) {
 	first.connect()
 	late := newStation(t, server)
 	late.port++
-	echo := late.cookie(nil)
+	echo := late.cookie()
 	second := newStation(t, server)
 	second.port += 2
 	second.connect()
@@ -232,7 +232,7 @@ func TestBacklogFull(t *testing.T) {
 	newStation(t, server).connect()
 	s := newStation(t, server)
 	s.port++
-	echo := s.cookie(nil)
+	echo := s.cookie()
 	s.send(s.serverTag, echo)
 	s.expect(packet.TypeAbort)
 	accept(t, server)

@@ -14,7 +14,7 @@ func TestPeerRestarts(t *testing.T) {
 	next(t, messages)
 	oldTag := s.serverTag
 	s.tag, s.tsn, s.ssn = 0x3333, 77, nil
-	echo := s.cookie(nil)
+	echo := s.cookie()
 	if old.Err() != nil {
 		t.Fatalf("INIT alone ended it: %v", old.Err())
 	}
@@ -36,7 +36,7 @@ func TestPeerRestarts(t *testing.T) {
 func TestRestartNeedsTheTie(t *testing.T) {
 	server := start(t, steady())
 	s := newStation(t, server)
-	early := s.cookie(nil) // nothing existed yet: no tie tags
+	early := s.cookie() // nothing existed yet: no tie tags
 	earlyTag := s.serverTag
 	s.tag = 0x4444
 	s.connect()

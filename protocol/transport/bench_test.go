@@ -1,0 +1,175 @@
+package transport_test
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/pion/logging"
+	"github.com/pion/sctp"
+	"github.com/rs/zerolog"
+
+	"skyring/protocol/transport"
+)
+
+const benchSize = 128 // bytes a message
+
+// BenchmarkEcho measures echoed messages a second over this front end and over stock pion, each association on a
+// connected UDP socket of its own, in turns of the same run, and prints their ratio.
+func BenchmarkEcho(b *testing.B) {
+	for _, load := range []struct{ associations, window int }{{1, 64}, {100, 8}} {
+		b.Run(fmt.Sprintf("associations=%d/window=%d", load.associations, load.window), func(b *testing.B) {
+			ours, stop := frontEchoes(b, load.associations)
+			defer stop()
+			stock := stockEchoes(b, load.associations)
+			var front, pion time.Duration
+			rounds := 0
+			for b.Loop() {
+				front += echoAll(b, ours, load.window, 400)
+				pion += echoAll(b, stock, load.window, 400)
+				rounds++
+			}
+			messages := float64(400 * load.associations * rounds)
+			b.ReportMetric(messages/front.Seconds(), "front-msg/s")
+			b.ReportMetric(messages/pion.Seconds(), "pion-msg/s")
+			b.ReportMetric(pion.Seconds()/front.Seconds(), "front/pion")
+		})
+	}
+}
+
+// echoer sends a message, and tells of each that came back.
+type echoer struct {
+	send func([]byte) error
+	back chan struct{}
+}
+
+// echoAll has every echoer pass n messages there and back, with at most window of them under way.
+func echoAll(b *testing.B, echoers []echoer, window, n int) time.Duration {
+	b.Helper()
+	payload := make([]byte, benchSize)
+	begun := time.Now()
+	var group sync.WaitGroup
+	for _, e := range echoers {
+		group.Go(func() {
+			for i := range n + window {
+				if i >= window {
+					<-e.back
+				}
+				if i < n {
+					if err := e.send(payload); err != nil {
+						b.Error(err)
+						return
+					}
+				}
+			}
+		})
+	}
+	group.Wait()
+	return time.Since(begun)
+}
+
+func frontEchoes(b *testing.B, associations int) (echoers []echoer, stop func()) {
+	b.Helper()
+	server, stopServer := startOn(b, listenUDP(b), steady())
+	client, stopClient := startOn(b, listenUDP(b), steady())
+	var group sync.WaitGroup
+	for range associations {
+		dialled, accepted := connect(b, client, server)
+		group.Go(func() {
+			_ = accepted.Receive(context.Background(), func(m transport.Message) {
+				_ = accepted.Send(context.Background(), m)
+			})
+		})
+		back := make(chan struct{}, 1024)
+		group.Go(func() {
+			_ = dialled.Receive(context.Background(), func(transport.Message) { back <- struct{}{} })
+		})
+		echoers = append(echoers, echoer{back: back, send: func(p []byte) error {
+			return dialled.Send(context.Background(), transport.Message{PPID: 60, Payload: p})
+		}})
+	}
+	return echoers, func() { stopClient(); stopServer(); group.Wait() }
+}
+
+// stockEchoes connects pairs of pion associations as its documentation does.
+func stockEchoes(b *testing.B, associations int) (echoers []echoer) {
+	b.Helper()
+	for range associations {
+		client, server := stockPair(b)
+		go func() {
+			stream, err := server.AcceptStream()
+			if err != nil {
+				return
+			}
+			stockRead(stream, func(p []byte) { _, _ = stream.WriteSCTP(p, 60) })
+		}()
+		stream, err := client.OpenStream(0, 60)
+		if err != nil {
+			b.Fatal(err)
+		}
+		back := make(chan struct{}, 1024)
+		go stockRead(stream, func([]byte) { back <- struct{}{} })
+		echoers = append(echoers, echoer{back: back, send: func(p []byte) error {
+			_, err := stream.WriteSCTP(p, 60)
+			return err
+		}})
+	}
+	return echoers
+}
+
+func stockRead(stream *sctp.Stream, take func([]byte)) {
+	buffer := make([]byte, 2048)
+	for {
+		n, _, err := stream.ReadSCTP(buffer)
+		if err != nil {
+			return
+		}
+		take(buffer[:n])
+	}
+}
+
+func stockPair(b *testing.B) (client, server *sctp.Association) {
+	b.Helper()
+	ends := socketPair(b)
+	quiet := &logging.DefaultLoggerFactory{Writer: zerolog.Nop(), DefaultLogLevel: logging.LogLevelDisabled}
+	accepted := make(chan *sctp.Association, 1)
+	go func() {
+		a, _ := sctp.ServerWithOptions(sctp.WithNetConn(ends[0]), sctp.WithLoggerFactory(quiet), sctp.WithEnableInterleaving(false))
+		accepted <- a
+	}()
+	client, err := sctp.ClientWithOptions(sctp.WithNetConn(ends[1]), sctp.WithLoggerFactory(quiet), sctp.WithEnableInterleaving(false))
+	if err != nil {
+		b.Fatal(err)
+	}
+	server = <-accepted
+	if server == nil {
+		b.Fatal("stock pion did not accept")
+	}
+	b.Cleanup(func() { _ = client.Close(); _ = server.Close() })
+	return client, server
+}
+
+// socketPair is two connected UDP sockets.
+func socketPair(b *testing.B) (ends [2]net.Conn) {
+	b.Helper()
+	var addrs [2]*net.UDPAddr
+	for i := range addrs {
+		socket, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(loopback()))
+		if err != nil {
+			b.Fatal(err)
+		}
+		addrs[i], _ = socket.LocalAddr().(*net.UDPAddr)
+		_ = socket.Close()
+	}
+	for i := range ends {
+		socket, err := net.DialUDP("udp", addrs[i], addrs[1-i])
+		if err != nil {
+			b.Fatal(err)
+		}
+		ends[i] = socket
+	}
+	return ends
+}
