@@ -78,6 +78,6 @@ func (a *answers) send() {
 	}
 	now := time.Now()
 	for _, j := range a.jobs {
-		a.p.meter.end(len(j.envelopes), now.Sub(j.arrived))
+		a.p.meter.end(len(j.envelopes), j.arrived, now)
 	}
 }

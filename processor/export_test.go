@@ -1,6 +1,8 @@
 package processor
 
 import (
+	"time"
+
 	"skyring/protocol/bus"
 	"skyring/statestore"
 )
@@ -49,3 +51,21 @@ func Judge(j Judgement) Verdict {
 	o := engine{handlers: j.Handlers, node: "node", longest: j.Longest}.run(in)
 	return Verdict{Reread: o.reread, Record: o.record, Expiry: o.expiry, Answers: o.answers, Faults: len(o.faults)}
 }
+
+// Meter measures load.
+type Meter struct{ meter *meter }
+
+// NewMeter starts at a time.
+func NewMeter(now time.Time) Meter { return Meter{newMeter(now)} }
+
+// Begin notes messages that came.
+func (m Meter) Begin(n int, now time.Time) { m.meter.begin(n, now) }
+
+// End notes messages that are answered.
+func (m Meter) End(n int, arrived, now time.Time) { m.meter.end(n, arrived, now) }
+
+// Reading is the load since the last one.
+func (m Meter) Reading(now time.Time) (rate, response uint32) { return m.meter.reading(now) }
+
+// Quiet tells for how long there was nothing to do.
+func (m Meter) Quiet(now time.Time) time.Duration { return m.meter.quiet(now) }

@@ -13,7 +13,7 @@ const recent = 0.02
 // meter measures the load that heartbeats tell of.
 type meter struct {
 	inFlight atomic.Int64 // received, not answered
-	arrived  atomic.Int64 // when the last frame came; ns since start
+	active   atomic.Int64 // when the last frame came or was answered; ns since start
 
 	start time.Time // static after newMeter
 
@@ -27,11 +27,13 @@ func newMeter(now time.Time) *meter { return &meter{start: now, read: now} }
 
 func (m *meter) begin(messages int, now time.Time) {
 	m.inFlight.Add(int64(messages))
-	m.arrived.Store(int64(now.Sub(m.start)))
+	m.active.Store(int64(now.Sub(m.start)))
 }
 
-// end notes messages that were answered after the same time.
-func (m *meter) end(messages int, took time.Duration) {
+// end notes messages that arrived together and are answered now.
+func (m *meter) end(messages int, arrived, now time.Time) {
+	took := now.Sub(arrived)
+	m.active.Store(int64(now.Sub(m.start)))
 	m.inFlight.Add(-int64(messages))
 	weight := 1 - math.Pow(1-recent, float64(messages))
 	m.mu.Lock()
@@ -56,5 +58,5 @@ func (m *meter) quiet(now time.Time) time.Duration {
 	if m.inFlight.Load() != 0 {
 		return 0
 	}
-	return now.Sub(m.start) - time.Duration(m.arrived.Load())
+	return now.Sub(m.start) - time.Duration(m.active.Load())
 }

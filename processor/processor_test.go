@@ -211,7 +211,9 @@ func TestDrainFinishesWhatComes(t *testing.T) {
 	s := newSite(t)
 	gate := make(chan struct{})
 	entered := make(chan struct{}, 1)
-	n := s.start("a", processor.NewHandlers(gated{entered: entered, gate: gate}))
+	cfg := processor.DefaultConfig()
+	cfg.ID, cfg.DrainQuiet = "a", time.Second
+	n := s.startWith(cfg, processor.NewHandlers(gated{entered: entered, gate: gate}))
 	beats := s.watch("a")
 	d := s.dispatcher("d", 1)
 	d.send(n.id, say(1, 0, "a"))

@@ -77,6 +77,35 @@ func TestRollbackIsAlarmed(t *testing.T) {
 	}
 }
 
+// What was being written when Redis went away is compared with what comes back, too.
+func TestRollbackInAnOutageIsAlarmed(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	n := s.start("a", processor.NewHandlers(journal{}))
+	d := s.dispatcher("d", 1)
+	d.ask(n.id, say(1, 0, "a"))
+	name := s.redisName("key")
+	old := must[string](t)(s.client().Get(t.Context(), name).Result())
+	d.ask(n.id, say(2, 0, "b"))
+	if err := s.redis.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	if got := d.ask(n.id, say(3, 0, "c")); got[0] != bus.Unavailable {
+		t.Errorf("without Redis: %v", got)
+	}
+	if err := s.redis.Restart(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	must[string](t)(s.client().Set(t.Context(), name, old, time.Hour).Result())
+	wait(t, func() bool { return d.ask(n.id, say(3, 0, "c"))[0].Done() })
+	if body := s.body(); body != "7/1=a 7/3=c " {
+		t.Errorf("body %q", body)
+	}
+	if st := n.Stats(); st.Rollbacks != 1 {
+		t.Errorf("%+v", st)
+	}
+}
+
 func TestUnreadableRecords(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

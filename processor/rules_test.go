@@ -18,13 +18,13 @@ import (
 
 // sleeper gives a message to one processor, which sleeps on it; the dispatcher gives it, and more after it, to another one. Then the first wakes up.
 // It returns how the sleeper's message was answered and how often it took effect.
-func sleeper(t *testing.T, change func(*processor.Processor), meanwhile func(s *site)) (bus.Status, int) {
+func sleeper(t *testing.T, expiry time.Duration, change func(*processor.Processor), meanwhile func(s *site)) (bus.Status, int) {
 	t.Helper()
 	s := newSite(t)
 	asleep, awake := s.start("asleep", processor.NewHandlers(journal{}), change), s.start("awake", processor.NewHandlers(journal{}), change)
 	d := s.dispatcher("d", 1)
 	first := say(1, 0, "first")
-	first.Expiry = time.Now().Add(2 * time.Second).UnixMicro()
+	first.Expiry = time.Now().Add(expiry).UnixMicro()
 	for i := range uint64(3 * statestore.RingSize) {
 		e := say(i+1, 0, "later")
 		if i == 0 {
@@ -53,16 +53,16 @@ func (s *site) bodyOrNone(key string) string {
 // R1: the ring alone does not tell a processor that wakes up late that its message took effect; the mark does.
 func TestMarkProtectsFromSleepers(t *testing.T) {
 	t.Parallel()
-	nothing := func(*site) {}
+	nothing, long := func(*site) {}, 30*time.Second
 	t.Run("with marks", func(t *testing.T) {
 		t.Parallel()
-		if got, effects := sleeper(t, func(*processor.Processor) {}, nothing); got != bus.Stale || effects != 1 {
+		if got, effects := sleeper(t, long, func(*processor.Processor) {}, nothing); got != bus.Stale || effects != 1 {
 			t.Errorf("answered %v, took effect %d times", got, effects)
 		}
 	})
 	t.Run("without marks", func(t *testing.T) {
 		t.Parallel()
-		got, effects := sleeper(t, func(p *processor.Processor) { p.Without(processor.MarkRule) }, nothing)
+		got, effects := sleeper(t, long, func(p *processor.Processor) { p.Without(processor.MarkRule) }, nothing)
 		if got != bus.Committed || effects != 2 {
 			t.Errorf("answered %v, took effect %d times: something else protects, so this test shows nothing of marks", got, effects)
 		}
@@ -72,22 +72,23 @@ func TestMarkProtectsFromSleepers(t *testing.T) {
 // R2: when the record is gone, its marks are gone too; then the expiry keeps a message that took effect from coming again.
 func TestExpiryProtectsWhenTheRecordIsGone(t *testing.T) {
 	t.Parallel()
+	const short = 2 * time.Second
 	gone := func(s *site) {
 		c := s.client()
 		name := s.redisName("key")
 		must[int64](s.tb)(c.Del(s.tb.Context(), name).Result())
-		deadline := time.Now().Add(3 * time.Second).UnixMicro()
+		deadline := time.Now().Add(short).UnixMicro()
 		wait(s.tb, func() bool { return must[int64](s.tb)(s.store().Time(s.tb.Context())) > deadline })
 	}
 	t.Run("with expiry", func(t *testing.T) {
 		t.Parallel()
-		if got, effects := sleeper(t, func(*processor.Processor) {}, gone); got != bus.Expired || effects != 1 {
+		if got, effects := sleeper(t, short, func(*processor.Processor) {}, gone); got != bus.Expired || effects != 1 {
 			t.Errorf("answered %v, took effect %d times", got, effects)
 		}
 	})
 	t.Run("without expiry", func(t *testing.T) {
 		t.Parallel()
-		got, effects := sleeper(t, func(p *processor.Processor) { p.Without(processor.ExpiryRule) }, gone)
+		got, effects := sleeper(t, short, func(p *processor.Processor) { p.Without(processor.ExpiryRule) }, gone)
 		if got != bus.Committed || effects != 2 {
 			t.Errorf("answered %v, took effect %d times: something else protects, so this test shows nothing of expiry", got, effects)
 		}

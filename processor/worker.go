@@ -236,10 +236,10 @@ func (w *worker) load(ctx context.Context, groups []*group) {
 	}
 }
 
-// storeFailed answers a group whose effect is not known or did not come about.
+// storeFailed answers a group whose effect is not known or did not come about. The hint stays: it still tells what the store must have at least,
+// and where the store has more, the next commit finds a conflict.
 func (w *worker) storeFailed(g *group, err error) {
 	w.storeFailures.Add(1)
-	w.hints.drop(g.key)
 	g.answerAll(bus.Unavailable)
 	w.log.Debug().Err(err).Str("session", format(g.input.key)).Msg("session could not be written")
 }
