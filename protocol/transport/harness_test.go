@@ -30,10 +30,17 @@ func logger(tb testing.TB) zerolog.Logger {
 	return zerolog.New(zerolog.NewTestWriter(tb))
 }
 
-// quick is a configuration whose failures show soon.
-func quick() transport.Config {
-	cfg := transport.DefaultConfig()
+// restless is a configuration that finds dead peers soon.
+func restless() transport.Config {
+	cfg := quick()
 	cfg.HeartbeatInterval = 50 * time.Millisecond
+	cfg.MaxMissedHeartbeats = 4
+	return cfg
+}
+
+// quick is a configuration that gives up dialling soon.
+func quick() transport.Config {
+	cfg := steady()
 	cfg.InitTimeout = 100 * time.Millisecond
 	cfg.MaxInitRetransmits = 3
 	return cfg

@@ -14,7 +14,7 @@ func everything([]byte) bool { return true }
 // A peer that vanishes is found by its silence, idle or with data on the way.
 func TestDeadPeer(t *testing.T) {
 	for _, busy := range []bool{false, true} {
-		server, client := start(t, quick()), start(t, quick())
+		server, client := start(t, restless()), start(t, restless())
 		r := newRelay(t, server.LocalAddr())
 		dialled, err := client.Dial(deadline(t), r.addr(), transport.Dial{RemotePort: 2905})
 		if err != nil {
@@ -41,7 +41,7 @@ func TestDeadPeer(t *testing.T) {
 
 // A path that works one way only is dead too: what comes in by itself proves nothing.
 func TestOneWayPath(t *testing.T) {
-	s, _, a, messages := pair(t, quick())
+	s, _, a, messages := pair(t, restless())
 	talking := make(chan struct{})
 	go func() {
 		defer close(talking)
@@ -59,7 +59,7 @@ func TestOneWayPath(t *testing.T) {
 }
 
 func TestHeartbeatsKeepIdleAssociations(t *testing.T) {
-	server, client := start(t, quick()), start(t, quick())
+	server, client := start(t, restless()), start(t, restless())
 	dialled, accepted := connect(t, client, server)
 	eventually(t, "heartbeats are answered", func() bool { return dialled.RoundTrip() > 0 && accepted.RoundTrip() > 0 })
 	if dialled.Err() != nil || accepted.Err() != nil {

@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
+	"time"
 
 	"skyring/protocol/transport"
 	"skyring/protocol/transport/packet"
@@ -131,9 +132,10 @@ func TestReceiveOnce(t *testing.T) {
 
 // A peer that sends a message larger than the window is cut off rather than kept stuck for ever.
 func TestMessageLargerThanTheWindow(t *testing.T) {
-	small := quick()
+	small := steady()
 	small.MaxMessage, small.ReceiveWindow = 8<<10, 8<<10
-	server, client := start(t, small), start(t, quick())
+	small.HeartbeatInterval, small.MaxMissedHeartbeats = 10*time.Millisecond, 100
+	server, client := start(t, small), start(t, steady())
 	dialled, accepted := connect(t, client, server)
 	collect(t, accepted)
 	if err := dialled.Send(deadline(t), transport.Message{Payload: make([]byte, 60_000)}); err != nil {
