@@ -214,17 +214,23 @@ func receiptOf(f *routing.Finished) []byte {
 		Unordered: f.Unordered,
 		Ordinal:   f.Ordinal,
 		Hash:      receipt.Hash(f.Payload),
-		Status:    receipt.Committed,
-	}
-
-	switch f.Status {
-	case bus.Stale:
-		r.Status = receipt.Stale
-	case bus.Quarantined:
-		r.Status = receipt.Quarantined
+		Status:    receiptStatus(f.Status),
 	}
 
 	return r.Append(make([]byte, 0, receipt.Size))
+}
+
+func receiptStatus(s bus.Status) receipt.Status {
+	switch s {
+	case bus.Stale:
+		return receipt.Stale
+	case bus.Quarantined:
+		return receipt.Quarantined
+	case bus.Committed, bus.Replayed, bus.Gap, bus.Expired, bus.Unavailable: // the last three finish nothing
+		return receipt.Committed
+	default:
+		return receipt.Committed
+	}
 }
 
 // sendReplies sends what finished queues, in order, until unregister ends the queue,

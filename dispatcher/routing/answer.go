@@ -27,7 +27,7 @@ func (c *Core) Heard(now time.Duration, incarnation uint64) {
 
 	c.event++
 	n.heard = c.event
-	n.silent, n.probed = c.clock, false
+	n.probeAt, n.probes = c.clock+c.cfg.Probe, 0
 	c.revive(n)
 	c.unpark()
 }
@@ -100,14 +100,7 @@ func (c *Core) refused(e *entry, status bus.Status) {
 
 	s := e.session
 
-	cause := ByUnavailable
-	switch status {
-	case bus.Gap:
-		cause = ByGap
-	case bus.Expired:
-		cause = ByExpired
-	}
-
+	cause := causeOf(status)
 	c.resent(cause, s)
 	c.recallAll(s)
 
@@ -127,6 +120,20 @@ func (c *Core) refused(e *entry, status bus.Status) {
 
 	c.wait(s, doubled(c.cfg.RetryDelay, c.cfg.Deadline, n, c.random.Float64()))
 	c.unpark()
+}
+
+// causeOf is why messages go again after an answer that does not finish them.
+func causeOf(status bus.Status) Cause {
+	switch status {
+	case bus.Gap:
+		return ByGap
+	case bus.Expired:
+		return ByExpired
+	case bus.Unavailable, bus.Committed, bus.Replayed, bus.Stale, bus.Quarantined: // the last four finish them
+		return ByUnavailable
+	default:
+		return ByUnavailable
+	}
 }
 
 // wait lets a session that is unbound go on later.

@@ -26,8 +26,8 @@ type node struct {
 
 	heard    uint64        // event of its last answer
 	written  int           // messages that went to it, of those in flight
-	silent   time.Duration // since when it owes an answer, while written is not 0
-	probed   bool          // since then
+	probeAt  time.Duration // when it is probed next, unless it answers, while written is not 0
+	probes   int           // since its last answer
 	probe    *entry        // to be written again, nil: none
 	inFlight int
 	bytes    int

@@ -38,7 +38,7 @@ func (c *Core) write(e *entry, w *bus.EnvelopeWriter) {
 	e.attempt++
 
 	if e.node.written++; e.node.written == 1 {
-		e.node.silent, e.node.probed = c.clock, false
+		e.node.probeAt, e.node.probes = c.clock+c.cfg.Probe, 0
 	}
 
 	c.event++

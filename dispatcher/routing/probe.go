@@ -3,18 +3,19 @@ package routing
 import "skyring/protocol/bus"
 
 // considerProbe has the oldest message of a node's first session written again when
-// the node holds messages and answers nothing, once in a silence. It is the same
+// the node holds messages and answers nothing, at doubling intervals. It is the same
 // attempt: a node that is there applies it once as ever. One that is gone shows by
 // NATS' report that nobody listens, which comes only when something is published:
 // keys whose windows are full publish nothing, and would wait for their deadline.
 func (c *Core) considerProbe(n *node) {
-	if n.written == 0 || n.probed || c.clock-n.silent < c.cfg.Probe {
+	if n.written == 0 || c.clock < n.probeAt {
 		return
 	}
 
 	for s := n.sessions.front(); s != nil; s = s.atNode.after() {
 		if e := s.entries.front(); e.place == written {
-			n.probed, n.probe = true, e
+			n.probes++
+			n.probe, n.probeAt = e, c.clock+c.cfg.Probe<<min(n.probes, 16)
 			c.ready = append(c.ready, n)
 
 			return

@@ -1,0 +1,56 @@
+package dispatcher
+
+import (
+	"context"
+	"sync"
+
+	"skyring/protocol/transport"
+)
+
+// Feed is an association without SCTP under it, for benchmarks of what lies behind.
+type Feed struct{ a *association }
+
+// NewFeed registers a feed of which so many messages may be unanswered.
+func (d *Dispatcher) NewFeed(epoch uint64, inFlight int) *Feed {
+	a := &association{
+		dispatcher: d,
+		epoch:      epoch,
+		credit:     newCredit(inFlight, d.cfg.AssociationBytes),
+		replies:    make(chan transport.Message, 1<<13), // never full: credit comes back before the reply is taken
+		giveUp:     func(error) {},
+		ordinals:   make(map[lane]uint64),
+	}
+	d.register(a)
+
+	return &Feed{a}
+}
+
+// Deliver takes a message as an association does.
+func (f *Feed) Deliver(m transport.Message) { f.a.deliver(m) }
+
+// Replies are those to be sent to the station.
+func (f *Feed) Replies() <-chan transport.Message { return f.a.replies }
+
+// Serve runs the dispatcher without accepting associations, until the function that
+// it returns is called.
+func (d *Dispatcher) Serve() (stop func()) {
+	ctx, cancel := context.WithCancel(context.Background())
+
+	subscriptions, err := d.subscribe()
+	if err != nil {
+		panic(err)
+	}
+
+	var background sync.WaitGroup
+
+	background.Go(func() { d.keepMembers(ctx) })
+
+	return func() {
+		cancel()
+		background.Wait()
+
+		for _, s := range subscriptions {
+			_ = s.Unsubscribe()
+		}
+	}
+}
