@@ -96,7 +96,10 @@ func TestInitParameters(t *testing.T) {
 		if err != nil || p.Type != 8 {
 			continue
 		}
-		for q := range packet.Parameters(p.Value) {
+		for q, err := range packet.Parameters(p.Value) {
+			if err != nil {
+				t.Fatal(err)
+			}
 			reported = append(reported, q.Type)
 		}
 	}

@@ -106,6 +106,47 @@ func TestWindowOpens(t *testing.T) {
 	}
 }
 
+// The peer hears of a window that opens at once, and what it sent into the closed one counts.
+func TestWindowUpdate(t *testing.T) {
+	cfg := steady()
+	cfg.ReceiveWindow, cfg.MaxMessage = 8<<10, 4<<10
+	server := start(t, cfg)
+	s := newStation(t, server)
+	s.connect()
+	a := accept(t, server)
+	gate, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = a.Receive(context.Background(), func(transport.Message) { <-gate })
+	}()
+	t.Cleanup(func() { a.Abort("over"); <-done })
+	payload := string(make([]byte, 1000))
+	send := func() {
+		d := s.data(whole(1, payload))
+		d[1] |= packet.FlagImmediate
+		s.send(s.serverTag, d)
+	}
+	sack := func() (tsn, window uint32) {
+		_, c := s.expect(packet.TypeSack)
+		return binary.BigEndian.Uint32(c.Value), binary.BigEndian.Uint32(c.Value[4:])
+	}
+	for window := uint32(1); window > 0; {
+		send()
+		_, window = sack()
+	}
+	send() // refused
+	last := s.tsn - 1
+	if tsn, window := sack(); tsn != last-1 || window != 0 {
+		t.Fatalf("a closed window took DATA: TSN %d of %d, window %d", tsn, last, window)
+	}
+	close(gate)
+	for {
+		if tsn, window := sack(); tsn == last && window > cfg.ReceiveWindow/2 {
+			break
+		}
+	}
+}
+
 func TestReceiveOnce(t *testing.T) {
 	server, client := start(t, steady()), start(t, steady())
 	dialled, accepted := connect(t, client, server)

@@ -21,6 +21,7 @@ type window struct {
 	advertised uint32
 	read       uint32    // bytes read since that SACK
 	held       []byte    // a packet with DATA that came while the window was shut
+	heldTSN    uint32    // of its first DATA
 	shutAt     time.Time // since when it is shut and nothing was read
 }
 
@@ -40,19 +41,32 @@ func (w *window) advertise(cumulative, advertised uint32) {
 	} else {
 		w.shutAt, w.held = time.Time{}, nil
 	}
+	if int32(w.heldTSN-cumulative) <= 0 { // pion had room for it
+		w.held = nil
+	}
 	w.narrow.Store(narrow)
 }
 
-// hold keeps a packet that pion is about to refuse, if it is the first.
+// hold keeps a packet that pion may be about to refuse, if it is the first.
 func (w *window) hold(b []byte) {
 	if !w.narrow.Load() {
 		return
 	}
+	tsn, ok := firstTSN(b)
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.advertised < shutBelow && w.held == nil {
-		w.held = append([]byte(nil), b...)
+	if ok && w.advertised < shutBelow && w.held == nil && int32(tsn-w.cumulative) > 0 {
+		w.held, w.heldTSN = append([]byte(nil), b...), tsn
 	}
+}
+
+func firstTSN(b []byte) (uint32, bool) {
+	for c, err := range packet.Chunks(b) {
+		if err == nil && c.Type == packet.TypeData {
+			return binary.BigEndian.Uint32(c.Value), true
+		}
+	}
+	return 0, false
 }
 
 // consumed notes that the receiver has read a message. It returns a packet for pion when the peer should hear of it.
