@@ -60,7 +60,7 @@ func BenchmarkDispatch(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	defer link.Close()
+	defer func() { _ = link.Close() }()
 
 	endpoint, err := transport.New(link, transport.DefaultConfig(), zerolog.Nop())
 	if err != nil {
