@@ -16,7 +16,7 @@ type Config struct {
 	// ID names the dispatcher, uniquely in its namespace.
 	ID string `env:"ID" yaml:"id"`
 	// Namespace is the first part of all subjects after "skyring.".
-	Namespace bus.Namespace `env:"NAMESPACE" yaml:"namespace"`
+	Namespace bus.Namespace `yaml:"-"` // set by the owner of the configuration: it is the same for all sections
 	// Receipts makes the dispatcher answer each committed message that has no reply of its own with a receipt.
 	Receipts bool `env:"RECEIPTS" yaml:"receipts"`
 

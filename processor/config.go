@@ -11,7 +11,7 @@ import (
 // Config is what a processor is told about itself.
 type Config struct {
 	ID        string        `env:"ID"        yaml:"id"`        // of the node, unique in the namespace, see bus.ValidateID
-	Namespace bus.Namespace `env:"NAMESPACE" yaml:"namespace"` // shared with the dispatchers
+	Namespace bus.Namespace `yaml:"-"`                         // shared with the dispatchers; set by the owner of the configuration
 	Capacity  uint32        `env:"CAPACITY"  yaml:"capacity"`  // messages per second sustained at the response target: its share of the ring
 
 	Workers      int `env:"WORKERS"       yaml:"workers"`      // batches worked on at a time; each waits for the store on its own

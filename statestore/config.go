@@ -14,8 +14,8 @@ type Config struct {
 	URL string `env:"URL" yaml:"url"`
 	// SentinelMaster is the name of the master that the sentinels in URL watch; empty: URL names the servers themselves.
 	SentinelMaster string `env:"SENTINEL_MASTER" yaml:"sentinelMaster"`
-	// Namespace is the first part of every key: installations that share a server differ here. 1..32 of [A-Za-z0-9_-].
-	Namespace string `env:"NAMESPACE" yaml:"namespace"`
+	// Namespace is the first part of every key: installations that share a server differ here, so the owner of the configuration sets it for all sections. 1..32 of [A-Za-z0-9_-].
+	Namespace string `yaml:"-"`
 	// Partitions is the number of hash tags sessions spread over, 1..16384; fixed once a namespace was used.
 	Partitions int `env:"PARTITIONS" yaml:"partitions"`
 	// Timeout bounds one operation, a pipeline of them included.
