@@ -10,9 +10,9 @@ import (
 
 // Config is what a processor is told about itself.
 type Config struct {
-	ID        string        `env:"ID"        yaml:"id"`        // of the node, unique in the namespace, see bus.ValidateID
-	Namespace bus.Namespace `yaml:"-"`                         // shared with the dispatchers; set by the owner of the configuration
-	Capacity  uint32        `env:"CAPACITY"  yaml:"capacity"`  // messages per second sustained at the response target: its share of the ring
+	ID        string        `env:"ID"        yaml:"id"`       // of the node, unique in the namespace, see bus.ValidateID
+	Namespace bus.Namespace `yaml:"-"`                        // shared with the dispatchers; set by the owner of the configuration
+	Capacity  uint32        `env:"CAPACITY"  yaml:"capacity"` // messages per second sustained at the response target: its share of the ring
 
 	Workers      int `env:"WORKERS"       yaml:"workers"`      // batches worked on at a time; each waits for the store on its own
 	Batch        int `env:"BATCH"         yaml:"batch"`        // messages of one batch, about
