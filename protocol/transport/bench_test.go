@@ -98,7 +98,7 @@ func frontEchoes(b *testing.B, associations int) (echoers []echoer, stop func())
 func stockEchoes(b *testing.B, associations int) (echoers []echoer) {
 	b.Helper()
 	for range associations {
-		client, server := stockPair(b)
+		client, server, _ := stockPair(b)
 		go func() {
 			stream, err := server.AcceptStream()
 			if err != nil {
@@ -131,9 +131,10 @@ func stockRead(stream *sctp.Stream, take func([]byte)) {
 	}
 }
 
-func stockPair(b *testing.B) (client, server *sctp.Association) {
-	b.Helper()
-	ends := socketPair(b)
+// stockPair is an association of stock pion with itself; toServer is the client's socket.
+func stockPair(tb testing.TB) (client, server *sctp.Association, toServer net.Conn) {
+	tb.Helper()
+	ends := socketPair(tb)
 	quiet := &logging.DefaultLoggerFactory{Writer: zerolog.Nop(), DefaultLogLevel: logging.LogLevelDisabled}
 	accepted := make(chan *sctp.Association, 1)
 	go func() {
@@ -142,24 +143,24 @@ func stockPair(b *testing.B) (client, server *sctp.Association) {
 	}()
 	client, err := sctp.ClientWithOptions(sctp.WithNetConn(ends[1]), sctp.WithLoggerFactory(quiet), sctp.WithEnableInterleaving(false))
 	if err != nil {
-		b.Fatal(err)
+		tb.Fatal(err)
 	}
 	server = <-accepted
 	if server == nil {
-		b.Fatal("stock pion did not accept")
+		tb.Fatal("stock pion did not accept")
 	}
-	b.Cleanup(func() { _ = client.Close(); _ = server.Close() })
-	return client, server
+	tb.Cleanup(func() { _ = client.Close(); _ = server.Close() })
+	return client, server, ends[1]
 }
 
 // socketPair is two connected UDP sockets.
-func socketPair(b *testing.B) (ends [2]net.Conn) {
-	b.Helper()
+func socketPair(tb testing.TB) (ends [2]net.Conn) {
+	tb.Helper()
 	var addrs [2]*net.UDPAddr
 	for i := range addrs {
 		socket, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(loopback()))
 		if err != nil {
-			b.Fatal(err)
+			tb.Fatal(err)
 		}
 		addrs[i], _ = socket.LocalAddr().(*net.UDPAddr)
 		_ = socket.Close()
@@ -167,7 +168,7 @@ func socketPair(b *testing.B) (ends [2]net.Conn) {
 	for i := range ends {
 		socket, err := net.DialUDP("udp", addrs[i], addrs[1-i])
 		if err != nil {
-			b.Fatal(err)
+			tb.Fatal(err)
 		}
 		ends[i] = socket
 	}
