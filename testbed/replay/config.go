@@ -71,7 +71,7 @@ func DefaultConfig() Config {
 		Speed:        math.Inf(1),
 		Times:        1,
 		Receipts:     ReceiptsAuto,
-		Window:       256,
+		Window:       32,
 		Dials:        64,
 		IdleTimeout:  10 * time.Second,
 		DialTimeout:  10 * time.Second,
