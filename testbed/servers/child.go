@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"syscall"
 	"time"
@@ -13,6 +14,7 @@ import (
 
 // child is one process that this one started and watches until its end.
 type child struct {
+	name    string        // of the program, for errors; static after startChild
 	process *os.Process   // static after startChild
 	pid     int           // static after startChild
 	ended   chan struct{} // closed when the process is gone
@@ -26,7 +28,7 @@ type child struct {
 // (prctl(2), PR_SET_PDEATHSIG), and threads of the runtime may end at any time.
 func startChild(cmd *exec.Cmd) (*child, error) {
 	cmd.SysProcAttr = childAttributes()
-	c := &child{ended: make(chan struct{})}
+	c := &child{name: filepath.Base(cmd.Path), ended: make(chan struct{})}
 	started := make(chan error)
 
 	go func() {
@@ -77,7 +79,7 @@ func (c *child) terminate(ctx context.Context, timeout time.Duration) error {
 		reason = ctx.Err().Error()
 	}
 
-	return errors.Join(fmt.Errorf("redis-server (pid %d) was killed: %s", c.pid, reason), c.kill())
+	return errors.Join(fmt.Errorf("%s (pid %d) was killed: %s", c.name, c.pid, reason), c.kill())
 }
 
 // kill ends the child at once and waits for that.
@@ -98,5 +100,5 @@ func (c *child) signal(s os.Signal) error {
 		return nil
 	}
 
-	return fmt.Errorf("signal redis-server (pid %d): %w", c.pid, err)
+	return fmt.Errorf("signal %s (pid %d): %w", c.name, c.pid, err)
 }
