@@ -48,9 +48,12 @@ func (d *Dispatcher) take(frame *bus.AnswerReader) (expired bool) {
 	for frame.Next(&a) {
 		expired = expired || a.Status == bus.Expired
 
-		if f, ok := d.core.Answer(now, frame.Node(), &a); ok {
-			d.finished(&f)
-		}
+		d.core.Answer(now, frame.Node(), &a)
+	}
+
+	done := d.core.Done()
+	for i := range done {
+		d.finished(&done[i])
 	}
 
 	d.wake()

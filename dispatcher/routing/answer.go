@@ -32,53 +32,42 @@ func (c *Core) Heard(now time.Duration, incarnation uint64) {
 	c.unpark()
 }
 
-// Answer takes one answer of a node's incarnation. It returns the message that is done by it, if one is.
+// Answer takes one answer of a node's incarnation. What is done by it Done returns.
 //
 // An answer to an older attempt counts when it says that the effect is in: a commit
 // is a fact, whoever made it. Anything else of an older attempt is dropped.
-func (c *Core) Answer(now time.Duration, incarnation uint64, a *bus.Answer) (Finished, bool) {
+func (c *Core) Answer(now time.Duration, incarnation uint64, a *bus.Answer) {
 	c.at(now)
 
 	e := c.entries.find(a.Entry)
 
 	switch {
-	case e == nil:
+	case e == nil || e.place == held:
 		c.counts.Dropped[DropDone]++
 	case a.Attempt > e.attempt || a.Attempt == 0:
 		c.counts.Dropped[DropUnsent]++
 	case a.Status == bus.Committed || a.Status == bus.Replayed || a.Status == bus.Stale:
-		return c.finish(e, incarnation, a), true
+		c.finish(e, incarnation, a)
 	case a.Attempt != e.attempt || e.place != written:
 		c.counts.Dropped[DropAttempt]++
 	case a.Status == bus.Quarantined:
-		return c.finish(e, incarnation, a), true
+		c.finish(e, incarnation, a)
 	default:
 		c.refused(e, a.Status)
 	}
-
-	return Finished{}, false
 }
 
-// finish takes a message out that is done and lets what waited for it go on.
-func (c *Core) finish(e *entry, incarnation uint64, a *bus.Answer) Finished {
+// finish takes a message out that is answered and lets what waited for it go on.
+func (c *Core) finish(e *entry, incarnation uint64, a *bus.Answer) {
 	c.counts.Answers[a.Status]++
-
-	f := Finished{Message: e.message, Status: a.Status, HasReply: a.HasReply, Reply: a.Reply}
-	s := e.session
-
-	switch {
-	case e.node != nil:
-		c.recall(e)
-	case s.next == e:
-		s.next = e.inSession.after()
-	}
 
 	if from := c.byIncarnation[incarnation]; from != nil {
 		from.answered++
 	}
 
-	e.inSession.remove()
-	c.entries.put(e)
+	s := e.session
+	e.answer = *a
+	c.settle(e)
 
 	s.tries, s.again = 0, 0
 
@@ -89,8 +78,6 @@ func (c *Core) finish(e *entry, incarnation uint64, a *bus.Answer) Finished {
 	}
 
 	c.unpark()
-
-	return f
 }
 
 // refused handles an answer that says that the message must go again: with it go all

@@ -44,7 +44,9 @@ type Core struct {
 	key      []byte // scratch of write
 	budget   budget
 
-	ready  []*node // whose outbox got its first message since Ready
+	ready  []*node    // whose outbox got its first message since Ready
+	done   []Finished // since Done
+	told   []Finished // what Done returned, to be used again
 	counts Counts
 }
 
@@ -159,7 +161,7 @@ func (c *Core) Reconnected(now time.Duration) {
 	c.unpark()
 }
 
-// Unanswered is the number of messages taken and not done.
+// Unanswered is the number of messages taken and not told as done.
 func (c *Core) Unanswered() int { return c.entries.len() }
 
 // Starved tells that messages wait and no node may be picked.

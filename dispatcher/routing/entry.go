@@ -1,6 +1,10 @@
 package routing
 
-import "time"
+import (
+	"time"
+
+	"skyring/protocol/bus"
+)
 
 // Message is what a station sent, with all that its processor needs to know.
 type Message struct {
@@ -22,6 +26,7 @@ const (
 	pending  place = iota // waits in its session
 	assigned              // in the outbox of a node, counted as in flight there
 	written               // went to that node
+	held                  // is answered, and told as done after its predecessors
 )
 
 // entry is one message that is not answered yet. Entries are pooled: the generation
@@ -41,7 +46,9 @@ type entry struct {
 	event    uint64 // when it was last written
 	deadline timer  // while written
 
-	inSession hook[entry]
+	answer bus.Answer // while held
+
+	inSession hook[entry] // among the unanswered ones, or among those that are held
 	inOutbox  hook[entry] // while assigned
 }
 
@@ -49,13 +56,34 @@ func (e *entry) id() uint64 { return uint64(e.generation)<<32 | uint64(e.index) 
 
 func (e *entry) size() int { return len(e.message.Payload) + len(e.message.Key) }
 
-// after is the sequence of the last unanswered message before this one in its
-// session that came over the same association, 0: none.
-func (e *entry) after() uint64 {
+// predecessor is the last unanswered message before this one in its session that came
+// over the same association, nil: none.
+func (e *entry) predecessor() *entry {
 	for p := e.inSession.before(); p != nil; p = p.inSession.before() {
 		if p.message.Epoch == e.message.Epoch {
-			return p.message.Sequence
+			return p
 		}
+	}
+
+	return nil
+}
+
+// successor is the first unanswered message after this one in its session that came
+// over the same association, nil: none.
+func (e *entry) successor() *entry {
+	for n := e.inSession.after(); n != nil; n = n.inSession.after() {
+		if n.message.Epoch == e.message.Epoch {
+			return n
+		}
+	}
+
+	return nil
+}
+
+// after is the sequence of the predecessor, 0: none.
+func (e *entry) after() uint64 {
+	if p := e.predecessor(); p != nil {
+		return p.message.Sequence
 	}
 
 	return 0
@@ -88,7 +116,7 @@ func (p *pool) take() *entry {
 // put takes an entry back that is in no list; its id is not valid any more.
 func (p *pool) put(e *entry) {
 	e.generation++
-	e.message = Message{}
+	e.message, e.answer = Message{}, bus.Answer{}
 	e.session, e.node = nil, nil
 	e.position, e.attempt, e.event, e.place = 0, 0, 0, pending
 	p.free = append(p.free, e)

@@ -17,8 +17,8 @@ import (
 
 // The model: processors that share a store with marks and reply rings (rule R1), a
 // bus that loses, repeats and reorders, nodes that die, come back, stop and wake.
-// Whatever happens, each message takes effect once and is done once, and the
-// messages of a key and association take effect in order.
+// Whatever happens, each message takes effect once and is told as done once, and the
+// messages of a key and association take effect and are told as done in order.
 
 const replyRing = 8
 
@@ -59,7 +59,8 @@ type world struct {
 	ordered   map[string][]message // as submitted, by key and epoch
 	committed map[string][]message // as committed
 	sources   map[string]*source
-	done      map[message]int
+	keyOf     map[message]string   // key and epoch
+	done      map[string][]message // as told to the stations
 }
 
 func testConfig() routing.Config {
@@ -96,7 +97,8 @@ func newWorld(t *rapid.T) *world {
 		ordered:   map[string][]message{},
 		committed: map[string][]message{},
 		sources:   map[string]*source{},
-		done:      map[message]int{},
+		keyOf:     map[message]string{},
+		done:      map[string][]message{},
 	}
 
 	for i := range rapid.IntRange(1, 4).Draw(t, "nodes") {
@@ -118,6 +120,7 @@ func (w *world) submit(t *rapid.T) {
 		w.sequences[epoch]++
 		m := message{epoch, w.sequences[epoch]}
 		of := fmt.Sprintf("%s/%d", key, epoch)
+		w.keyOf[m] = of
 		w.ordered[of] = append(w.ordered[of], m)
 		w.core.Submit(w.now, &routing.Message{
 			Epoch: m.epoch, Sequence: m.sequence, Key: []byte(key), Hash: xxh3.HashString(key),
@@ -218,13 +221,25 @@ func (w *world) deliver(at int) {
 	w.answers = slices.Delete(w.answers, at, at+1)
 
 	w.core.Heard(w.now, a.incarnation)
+	w.core.Answer(w.now, a.incarnation, &a.Answer)
+	w.told()
+}
 
-	if f, ok := w.core.Answer(w.now, a.incarnation, &a.Answer); ok {
+// told notes what the core says is done. The dispatcher sends a station its replies
+// in that order.
+func (w *world) told() {
+	for _, f := range w.core.Done() {
 		if f.Status == bus.Stale {
 			w.t.Fatalf("the reply of %d/%d was pushed out of the ring", f.Epoch, f.Sequence)
 		}
 
-		w.done[message{f.Epoch, f.Sequence}]++
+		m := message{f.Epoch, f.Sequence}
+		of := w.keyOf[m]
+		w.done[of] = append(w.done[of], m)
+
+		if n := len(w.done[of]); n > len(w.ordered[of]) || w.ordered[of][n-1] != m {
+			w.t.Fatalf("%s was submitted as %v and told as done as %v", of, w.ordered[of], w.done[of])
+		}
 	}
 }
 
@@ -385,10 +400,8 @@ func (w *world) check() {
 			w.t.Fatalf("%s was submitted as %v and committed as %v", of, want, w.committed[of])
 		}
 
-		for _, m := range want {
-			if w.done[m] != 1 {
-				w.t.Fatalf("%v is done %d times", m, w.done[m])
-			}
+		if !slices.Equal(want, w.done[of]) {
+			w.t.Fatalf("%s was submitted as %v and told as done as %v", of, want, w.done[of])
 		}
 	}
 

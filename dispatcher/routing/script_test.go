@@ -318,10 +318,11 @@ func (s *scene) answer(t *testing.T, a arguments) {
 			t.Fatalf("%s was never written", of)
 		}
 
-		f, done := s.core.Answer(s.now, incarnation, &bus.Answer{
+		s.core.Answer(s.now, incarnation, &bus.Answer{
 			Entry: id, Attempt: uint32(a.number(t, "attempt", 1)), Status: status,
 		})
-		if done {
+
+		for _, f := range s.core.Done() {
 			fmt.Fprintf(&s.out, "%d/%d is done: %s\n", f.Epoch, f.Sequence, f.Status)
 		}
 	}

@@ -15,10 +15,11 @@ type session struct {
 	key  string
 	hash uint64
 
-	entries   list[entry]
-	next      *entry // the first pending one
-	positions uint64 // given out so far
-	flying    int    // entries that are assigned or written
+	entries   list[entry] // unanswered
+	held      list[entry] // answered, with an unanswered predecessor; fewer than Window, since that counts from the oldest unanswered
+	next      *entry      // the first pending one
+	positions uint64      // given out so far
+	flying    int         // entries that are assigned or written
 
 	node    *node // while bound
 	waiting bool

@@ -3,9 +3,10 @@
 //
 // Receipts are off by default: they are no part of any standard, and a station that
 // does not know their PPID may treat it as an error. A receipt travels on the
-// association and the stream of the message it is for; it names that message by its
-// ordinal and proves it by the hash of the payload. SCTP's own SACK says only that a
-// message arrived, never that anything came of it.
+// association of the message it is for, ordered and on stream 0, whatever the
+// message's own stream; it names that message by stream and ordinal and proves it by
+// the hash of the payload. Receipts of one session come in the order of its messages.
+// SCTP's own SACK says only that a message arrived, never that anything came of it.
 //
 //	 0                   1                   2                   3
 //	 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1

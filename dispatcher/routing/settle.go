@@ -1,0 +1,77 @@
+package routing
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Done returns the messages that are done since the last call, for their stations to
+// be told in this order: those of one key and association come in the order in which
+// they arrived, whatever the order of their answers. The slice is valid until the
+// next call.
+func (c *Core) Done() []Finished {
+	done := c.done
+
+	clear(c.told) // their payloads are not ours any more
+	c.done, c.told = c.told[:0], done
+
+	return done
+}
+
+// settle takes a message out of its session's unanswered ones. It is told as done when
+// all earlier messages of its key and association are: a commit whose outcome is not
+// known yet, and is asked for again, must not be overtaken by its successors.
+func (c *Core) settle(e *entry) {
+	s := e.session
+
+	switch {
+	case e.node != nil:
+		c.recall(e)
+	case s.next == e:
+		s.next = e.inSession.after()
+	}
+
+	if e.predecessor() != nil {
+		e.inSession.remove()
+		e.place = held
+		s.held.pushBack(&e.inSession)
+
+		return
+	}
+
+	var successor *entry
+	if s.held.len() > 0 {
+		successor = e.successor()
+	}
+
+	epoch := e.message.Epoch
+
+	e.inSession.remove()
+	c.tell(e)
+	c.tellHeld(s, epoch, successor)
+}
+
+// tellHeld tells which messages of an association are done that waited for earlier
+// ones: those before the next unanswered one, nil: all.
+func (c *Core) tellHeld(s *session, epoch uint64, next *entry) {
+	from := len(c.done)
+
+	var after *entry
+	for e := s.held.front(); e != nil; e = after {
+		after = e.inSession.after()
+
+		if e.message.Epoch == epoch && (next == nil || e.position < next.position) {
+			e.inSession.remove()
+			c.tell(e)
+		}
+	}
+
+	slices.SortFunc(c.done[from:], func(a, b Finished) int { return cmp.Compare(a.Sequence, b.Sequence) })
+}
+
+// tell adds a message to what Done returns, and forgets it.
+func (c *Core) tell(e *entry) {
+	a := &e.answer
+	c.done = append(c.done, Finished{Message: e.message, Status: a.Status, HasReply: a.HasReply, Reply: a.Reply})
+	c.entries.put(e)
+}
