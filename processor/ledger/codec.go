@@ -5,6 +5,8 @@ import (
 	"fmt"
 
 	"google.golang.org/protobuf/encoding/protowire"
+
+	"skyring/processor/body"
 )
 
 // ErrBody says that a session's body is no ledger.
@@ -22,25 +24,25 @@ var ErrBody = errors.New("no ledger")
 
 // Append encodes the ledger behind dst.
 func (l *Ledger) Append(dst []byte) []byte {
-	dst = appendVarint(dst, 1, uint64(l.PPID))
-	dst = appendVarint(dst, 2, l.Count)
-	dst = appendVarint(dst, 3, l.Bytes)
-	dst = appendVarint(dst, 4, uint64(l.First))
-	dst = appendVarint(dst, 5, uint64(l.Last))
+	dst = body.AppendVarint(dst, 1, uint64(l.PPID))
+	dst = body.AppendVarint(dst, 2, l.Count)
+	dst = body.AppendVarint(dst, 3, l.Bytes)
+	dst = body.AppendVarint(dst, 4, uint64(l.First))
+	dst = body.AppendVarint(dst, 5, uint64(l.Last))
 	if l.LastType != "" {
 		dst = protowire.AppendTag(dst, 6, protowire.BytesType)
 		dst = protowire.AppendString(dst, l.LastType)
 	}
 	var scratch [192]byte
 	for i := range l.Nodes {
-		dst = appendMessage(dst, 7, l.Nodes[i].append(scratch[:0]))
+		dst = body.AppendMessage(dst, 7, l.Nodes[i].append(scratch[:0]))
 	}
-	dst = appendVarint(dst, 8, l.OtherNodes)
+	dst = body.AppendVarint(dst, 8, l.OtherNodes)
 	for i := range l.Chains {
-		dst = appendMessage(dst, 9, l.Chains[i].append(scratch[:0]))
+		dst = body.AppendMessage(dst, 9, l.Chains[i].append(scratch[:0]))
 	}
 	if l.Retired != (Retired{}) {
-		dst = appendMessage(dst, 10, l.Retired.append(scratch[:0]))
+		dst = body.AppendMessage(dst, 10, l.Retired.append(scratch[:0]))
 	}
 	return append(dst, l.unknown...)
 }
@@ -50,118 +52,107 @@ func (n *Node) append(dst []byte) []byte {
 		dst = protowire.AppendTag(dst, 1, protowire.BytesType)
 		dst = protowire.AppendString(dst, n.ID)
 	}
-	dst = appendVarint(dst, 2, n.Count)
+	dst = body.AppendVarint(dst, 2, n.Count)
 	return append(dst, n.unknown...)
 }
 
 func (c *Chain) append(dst []byte) []byte {
-	dst = appendVarint(dst, 1, c.Epoch)
-	dst = appendVarint(dst, 2, uint64(c.Stream))
+	dst = body.AppendVarint(dst, 1, c.Epoch)
+	dst = body.AppendVarint(dst, 2, uint64(c.Stream))
 	if c.Unordered {
-		dst = appendVarint(dst, 3, 1)
+		dst = body.AppendVarint(dst, 3, 1)
 	}
-	dst = appendVarint(dst, 4, c.Count)
-	dst = appendVarint(dst, 5, c.Bytes)
-	dst = appendMessage(dst, 6, c.Value[:])
+	dst = body.AppendVarint(dst, 4, c.Count)
+	dst = body.AppendVarint(dst, 5, c.Bytes)
+	dst = body.AppendMessage(dst, 6, c.Value[:])
 	return append(dst, c.unknown...)
 }
 
 func (r *Retired) append(dst []byte) []byte {
-	dst = appendVarint(dst, 1, r.Chains)
-	dst = appendVarint(dst, 2, r.Count)
-	dst = appendVarint(dst, 3, r.Bytes)
+	dst = body.AppendVarint(dst, 1, r.Chains)
+	dst = body.AppendVarint(dst, 2, r.Count)
+	dst = body.AppendVarint(dst, 3, r.Bytes)
 	return append(dst, r.unknown...)
 }
 
-func appendVarint(dst []byte, field protowire.Number, v uint64) []byte {
-	if v == 0 {
-		return dst
-	}
-	return protowire.AppendVarint(protowire.AppendTag(dst, field, protowire.VarintType), v)
-}
-
-func appendMessage(dst []byte, field protowire.Number, m []byte) []byte {
-	return protowire.AppendBytes(protowire.AppendTag(dst, field, protowire.BytesType), m)
-}
-
 // Decode reads a ledger; an empty body is an empty ledger. The error is ErrBody with what is wrong.
-func Decode(body []byte) (*Ledger, error) {
+func Decode(b []byte) (*Ledger, error) {
 	l := &Ledger{}
-	unknown, err := fields(body, l.field)
+	unknown, err := body.Fields(b, l.field)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrBody, err)
 	}
 	l.unknown = unknown
 	return l, nil
 }
 
-func (l *Ledger) field(f field) (known bool, err error) {
-	switch f.number {
+func (l *Ledger) field(f body.Field) (known bool, err error) {
+	switch f.Number {
 	case 1:
-		l.PPID, err = f.uint32()
+		l.PPID, err = f.Uint32()
 	case 2:
-		l.Count, err = f.varint()
+		l.Count, err = f.Varint()
 	case 3:
-		l.Bytes, err = f.varint()
+		l.Bytes, err = f.Varint()
 	case 4:
-		l.First, err = f.int64()
+		l.First, err = f.Int64()
 	case 5:
-		l.Last, err = f.int64()
+		l.Last, err = f.Int64()
 	case 6:
 		var b []byte
-		b, err = f.bytes()
+		b, err = f.Bytes()
 		l.LastType = string(b)
 	case 7:
 		var n Node
-		n.unknown, err = f.message(n.field)
+		n.unknown, err = f.Message(n.field)
 		l.Nodes = append(l.Nodes, n)
 	case 8:
-		l.OtherNodes, err = f.varint()
+		l.OtherNodes, err = f.Varint()
 	case 9:
 		var c Chain
-		c.unknown, err = f.message(c.field)
+		c.unknown, err = f.Message(c.field)
 		l.Chains = append(l.Chains, c)
 	case 10:
-		l.Retired.unknown, err = f.message(l.Retired.field)
+		l.Retired.unknown, err = f.Message(l.Retired.field)
 	default:
 		return false, nil
 	}
 	return true, err
 }
 
-func (n *Node) field(f field) (known bool, err error) {
-	switch f.number {
+func (n *Node) field(f body.Field) (known bool, err error) {
+	switch f.Number {
 	case 1:
 		var b []byte
-		b, err = f.bytes()
+		b, err = f.Bytes()
 		n.ID = string(b)
 	case 2:
-		n.Count, err = f.varint()
+		n.Count, err = f.Varint()
 	default:
 		return false, nil
 	}
 	return true, err
 }
 
-func (c *Chain) field(f field) (known bool, err error) {
-	switch f.number {
+func (c *Chain) field(f body.Field) (known bool, err error) {
+	switch f.Number {
 	case 1:
-		c.Epoch, err = f.varint()
+		c.Epoch, err = f.Varint()
 	case 2:
-		c.Stream, err = f.uint16()
+		c.Stream, err = f.Uint16()
 	case 3:
 		var v uint64
-		v, err = f.varint()
+		v, err = f.Varint()
 		c.Unordered = v != 0
 	case 4:
-		c.Count, err = f.varint()
+		c.Count, err = f.Varint()
 	case 5:
-		c.Bytes, err = f.varint()
+		c.Bytes, err = f.Varint()
 	case 6:
 		var b []byte
-		b, err = f.bytes()
+		b, err = f.Bytes()
 		if err == nil && len(b) != len(c.Value) {
-			err = fmt.Errorf("%w: chain value of %d bytes", ErrBody, len(b))
+			err = fmt.Errorf("%w: chain value of %d bytes", body.ErrMalformed, len(b))
 		}
 		copy(c.Value[:], b)
 	default:
@@ -170,14 +161,14 @@ func (c *Chain) field(f field) (known bool, err error) {
 	return true, err
 }
 
-func (r *Retired) field(f field) (known bool, err error) {
-	switch f.number {
+func (r *Retired) field(f body.Field) (known bool, err error) {
+	switch f.Number {
 	case 1:
-		r.Chains, err = f.varint()
+		r.Chains, err = f.Varint()
 	case 2:
-		r.Count, err = f.varint()
+		r.Count, err = f.Varint()
 	case 3:
-		r.Bytes, err = f.varint()
+		r.Bytes, err = f.Varint()
 	default:
 		return false, nil
 	}
