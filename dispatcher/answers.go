@@ -51,17 +51,21 @@ func (d *Dispatcher) take(frame *bus.AnswerReader) (expired bool) {
 		d.core.Answer(now, frame.Node(), &a)
 	}
 
-	done := d.core.Done()
-	for i := range done {
-		d.finished(&done[i])
-	}
-
+	d.tell()
 	d.wake()
 
 	return expired
 }
 
-// finished tells the message's station what became of it. The caller holds mu.
+// tell tells stations what became of their messages. The caller holds mu.
+func (d *Dispatcher) tell() {
+	done := d.core.Done()
+	for i := range done {
+		d.finished(&done[i])
+	}
+}
+
+// finished tells a message's station what became of it. The caller holds mu.
 func (d *Dispatcher) finished(f *routing.Finished) {
 	if a := d.associations[f.Epoch]; a != nil {
 		a.finished(f)
@@ -69,7 +73,7 @@ func (d *Dispatcher) finished(f *routing.Finished) {
 		return
 	}
 
-	if f.HasReply || d.cfg.Receipts {
+	if f.HasReply || d.cfg.Receipts && !f.GivenUp {
 		d.count.drop(DropReplyAssociation, 1)
 	}
 }

@@ -192,6 +192,8 @@ func (a *association) finished(f *routing.Finished) {
 	var m transport.Message
 
 	switch {
+	case f.GivenUp:
+		return
 	case f.HasReply:
 		m = transport.Message{Stream: f.Reply.Stream, PPID: f.Reply.PPID, Unordered: f.Reply.Unordered, Payload: f.Reply.Payload}
 	case a.dispatcher.cfg.Receipts:

@@ -102,6 +102,7 @@ func (d *Dispatcher) look() looked {
 	defer d.mu.Unlock()
 
 	d.core.Tick(d.now())
+	d.tell()
 	d.wake()
 
 	l := looked{events: d.core.Events(), starved: d.core.Starved()}

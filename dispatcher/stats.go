@@ -91,6 +91,7 @@ type Stats struct {
 	Unanswered int    // of them, not done yet
 	Sessions   int    // keys with such messages
 	Parked     int    // keys that no node has room for
+	GivenUp    uint64 // messages that were not answered in time and are their sender's to send again
 
 	Written  uint64 // envelopes, resends included
 	Probes   uint64 // envelopes besides, that only see whether a node is there
@@ -128,6 +129,7 @@ func (d *Dispatcher) Stats() Stats {
 		Unanswered:   core.Unanswered,
 		Sessions:     core.Sessions,
 		Parked:       core.Waiting,
+		GivenUp:      core.GivenUp,
 		Written:      core.Written,
 		Probes:       core.Probes,
 		Frames:       d.count.frames.Load(),

@@ -10,6 +10,7 @@ import (
 type Finished struct {
 	Message // without Key
 
+	GivenUp  bool       // it was not answered in time; what follows is zero
 	Status   bus.Status // Committed, Replayed, Stale or Quarantined
 	HasReply bool
 	Reply    bus.Reply // its payload is the answer's
@@ -70,14 +71,7 @@ func (c *Core) finish(e *entry, incarnation uint64, a *bus.Answer) {
 	c.settle(e)
 
 	s.tries, s.again = 0, 0
-
-	if s.entries.len() == 0 {
-		c.release(s)
-	} else {
-		c.advance(s)
-	}
-
-	c.unpark()
+	c.proceed(s)
 }
 
 // refused handles an answer that says that the message must go again: with it go all

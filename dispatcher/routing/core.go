@@ -40,6 +40,7 @@ type Core struct {
 	idle     []*session
 	parked   list[session]
 	entries  pool
+	mortal   list[entry] // unanswered ones that are given up at some time, the first one first
 	timers   wheel
 	key      []byte // scratch of write
 	budget   budget
@@ -92,6 +93,10 @@ func (c *Core) Submit(now time.Duration, m *Message) {
 	s.positions++
 	s.entries.pushBack(&e.inSession)
 
+	if m.GiveUp != 0 {
+		c.mortal.pushBack(&e.inMortal)
+	}
+
 	if s.next == nil {
 		s.next = e
 	}
@@ -106,6 +111,7 @@ func (c *Core) Submit(now time.Duration, m *Message) {
 // Tick fires what is due. It is called every few milliseconds.
 func (c *Core) Tick(now time.Duration) {
 	c.at(now)
+	c.abandon()
 
 	if !c.connected {
 		return

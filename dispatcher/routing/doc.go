@@ -19,6 +19,7 @@
 //	            none     Probe:          one message of the node again, the same attempt
 //	                     Deadline:       the node answered nothing since: it is stalled, all of it moves;
 //	                                     else the key moves, within the retry budget, and deadlines double
+//	            GiveUp   the message has a time and it is over: done without an answer
 //	            NATS     503, four missed heartbeats, a new incarnation: dead, all of it moves, free
 //	                     back again after it was away: all in flight goes again
 //

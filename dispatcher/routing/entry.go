@@ -17,6 +17,11 @@ type Message struct {
 	Key       []byte // session key; Submit copies it
 	Hash      uint64 // of the key, what the ring goes by
 	Payload   []byte // Submit keeps it until the message is done
+
+	// GiveUp is when the message is given up unless it is done before, and past which no
+	// attempt of it may commit: its sender sends it again. 0: never. Of messages that
+	// have one, no later one may have an earlier one.
+	GiveUp time.Duration
 }
 
 // where an entry is.
@@ -46,10 +51,12 @@ type entry struct {
 	event    uint64 // when it was last written
 	deadline timer  // while written
 
-	answer bus.Answer // while held
+	answer  bus.Answer // while held
+	givenUp bool       // while held: there is no answer
 
 	inSession hook[entry] // among the unanswered ones, or among those that are held
 	inOutbox  hook[entry] // while assigned
+	inMortal  hook[entry] // while unanswered, of one that is given up at some time
 }
 
 func (e *entry) id() uint64 { return uint64(e.generation)<<32 | uint64(e.index) }
@@ -106,6 +113,7 @@ func (p *pool) take() *entry {
 	e := &entry{index: uint32(len(p.all)), generation: 1} //nolint:gosec // far fewer entries fit in memory
 	e.inSession.item = e
 	e.inOutbox.item = e
+	e.inMortal.item = e
 	e.deadline.entry = e
 	e.deadline.place.item = &e.deadline
 	p.all = append(p.all, e)
@@ -117,7 +125,7 @@ func (p *pool) take() *entry {
 func (p *pool) put(e *entry) {
 	e.generation++
 	e.message, e.answer = Message{}, bus.Answer{}
-	e.session, e.node = nil, nil
+	e.session, e.node, e.givenUp = nil, nil, false
 	e.position, e.attempt, e.event, e.place = 0, 0, 0, pending
 	p.free = append(p.free, e)
 }

@@ -18,9 +18,13 @@ import (
 // The model: processors that share a store with marks and reply rings (rule R1), a
 // bus that loses, repeats and reorders, nodes that die, come back, stop and wake.
 // Whatever happens, each message takes effect once and is told as done once, and the
-// messages of a key and association take effect and are told as done in order.
+// messages of a key and association take effect and are told as done in order. Those
+// of one key are given up after a while: they may have no effect, in order.
 
 const replyRing = 8
+
+// mortal is the key whose messages are given up when they are not answered in time.
+const mortal = "b"
 
 type message struct{ epoch, sequence uint64 }
 
@@ -61,6 +65,7 @@ type world struct {
 	sources   map[string]*source
 	keyOf     map[message]string   // key and epoch
 	done      map[string][]message // as told to the stations
+	givenUp   map[message]bool
 }
 
 func testConfig() routing.Config {
@@ -99,6 +104,7 @@ func newWorld(t *rapid.T) *world {
 		sources:   map[string]*source{},
 		keyOf:     map[message]string{},
 		done:      map[string][]message{},
+		givenUp:   map[message]bool{},
 	}
 
 	for i := range rapid.IntRange(1, 4).Draw(t, "nodes") {
@@ -122,9 +128,15 @@ func (w *world) submit(t *rapid.T) {
 		of := fmt.Sprintf("%s/%d", key, epoch)
 		w.keyOf[m] = of
 		w.ordered[of] = append(w.ordered[of], m)
+		giveUp := w.now + w.cfg.Expiry
+
+		if key != mortal {
+			giveUp = 0
+		}
+
 		w.core.Submit(w.now, &routing.Message{
 			Epoch: m.epoch, Sequence: m.sequence, Key: []byte(key), Hash: xxh3.HashString(key),
-			Payload: make([]byte, rapid.IntRange(0, 300).Draw(t, "size")),
+			Payload: make([]byte, rapid.IntRange(0, 300).Draw(t, "size")), GiveUp: giveUp,
 		})
 	}
 }
@@ -229,6 +241,10 @@ func (w *world) deliver(at int) {
 // in that order.
 func (w *world) told() {
 	for _, f := range w.core.Done() {
+		if f.GivenUp {
+			w.givenUp[message{f.Epoch, f.Sequence}] = true
+		}
+
 		if f.Status == bus.Stale {
 			w.t.Fatalf("the reply of %d/%d was pushed out of the ring", f.Epoch, f.Sequence)
 		}
@@ -258,6 +274,7 @@ func (w *world) pass(d time.Duration) {
 	for ; d > 0; d -= 50 * time.Millisecond {
 		w.now += 50 * time.Millisecond
 		w.core.Tick(w.now)
+		w.told()
 	}
 }
 
@@ -396,7 +413,10 @@ func (w *world) heal() {
 
 func (w *world) check() {
 	for of, want := range w.ordered {
-		if !slices.Equal(want, w.committed[of]) {
+		effects := slices.DeleteFunc(slices.Clone(want), func(m message) bool {
+			return w.givenUp[m] && !slices.Contains(w.committed[of], m)
+		})
+		if !slices.Equal(effects, w.committed[of]) {
 			w.t.Fatalf("%s was submitted as %v and committed as %v", of, want, w.committed[of])
 		}
 

@@ -58,6 +58,11 @@ func (c *Core) append(e *entry, w *bus.EnvelopeWriter) {
 	m := &e.message
 	c.key = append(c.key[:0], e.session.key...)
 
+	until := c.now + c.cfg.Expiry
+	if m.GiveUp != 0 {
+		until = min(until, m.GiveUp)
+	}
+
 	err := w.Append(&bus.Envelope{
 		Entry:     e.id(),
 		Attempt:   e.attempt,
@@ -65,7 +70,7 @@ func (c *Core) append(e *entry, w *bus.EnvelopeWriter) {
 		Sequence:  m.Sequence,
 		After:     e.after(),
 		Ordinal:   m.Ordinal,
-		Expiry:    (c.now + c.redis + c.cfg.Expiry).Microseconds(),
+		Expiry:    (until + c.redis).Microseconds(),
 		Stream:    m.Stream,
 		Unordered: m.Unordered,
 		PPID:      m.PPID,

@@ -237,7 +237,7 @@ func (s *scene) ring(t *testing.T, _ arguments) {
 	s.out.WriteString("\n")
 }
 
-// submit key=K of=EPOCH/SEQUENCE,... size=N
+// submit key=K of=EPOCH/SEQUENCE,... size=N lives=MS
 func (s *scene) submit(t *testing.T, a arguments) {
 	t.Helper()
 
@@ -245,6 +245,10 @@ func (s *scene) submit(t *testing.T, a arguments) {
 		m := routing.Message{
 			Key: []byte(a["key"]), Hash: xxh3.HashString(a["key"]),
 			Payload: make([]byte, a.number(t, "size", 10)),
+		}
+
+		if lives := a.number(t, "lives", 0); lives > 0 {
+			m.GiveUp = s.now + time.Duration(lives)*time.Millisecond
 		}
 
 		if _, err := fmt.Sscanf(of, "%d/%d", &m.Epoch, &m.Sequence); err != nil {
@@ -322,9 +326,19 @@ func (s *scene) answer(t *testing.T, a arguments) {
 			Entry: id, Attempt: uint32(a.number(t, "attempt", 1)), Status: status,
 		})
 
-		for _, f := range s.core.Done() {
-			fmt.Fprintf(&s.out, "%d/%d is done: %s\n", f.Epoch, f.Sequence, f.Status)
+		s.done()
+	}
+}
+
+func (s *scene) done() {
+	for _, f := range s.core.Done() {
+		if f.GivenUp {
+			fmt.Fprintf(&s.out, "%d/%d is given up\n", f.Epoch, f.Sequence)
+
+			continue
 		}
+
+		fmt.Fprintf(&s.out, "%d/%d is done: %s\n", f.Epoch, f.Sequence, f.Status)
 	}
 }
 
@@ -336,6 +350,7 @@ func (s *scene) pass(t *testing.T, a arguments) {
 	for end := s.now + time.Duration(a.number(t, "ms", 5))*time.Millisecond; s.now < end; {
 		s.now = min(s.now+step, end)
 		s.core.Tick(s.now)
+		s.done()
 	}
 }
 
@@ -353,6 +368,10 @@ func (s *scene) stats(*testing.T, arguments) {
 		if n > 0 {
 			fmt.Fprintf(&s.out, ", %s %d", routing.Drop(drop), n)
 		}
+	}
+
+	if st.GivenUp > 0 {
+		fmt.Fprintf(&s.out, ", given up %d", st.GivenUp)
 	}
 
 	if st.NoBudget > 0 {

@@ -23,6 +23,7 @@ func (c *Core) Done() []Finished {
 // known yet, and is asked for again, must not be overtaken by its successors.
 func (c *Core) settle(e *entry) {
 	s := e.session
+	e.inMortal.remove()
 
 	switch {
 	case e.node != nil:
@@ -72,6 +73,29 @@ func (c *Core) tellHeld(s *session, epoch uint64, next *entry) {
 // tell adds a message to what Done returns, and forgets it.
 func (c *Core) tell(e *entry) {
 	a := &e.answer
-	c.done = append(c.done, Finished{Message: e.message, Status: a.Status, HasReply: a.HasReply, Reply: a.Reply})
+	c.done = append(c.done, Finished{Message: e.message, Status: a.Status, HasReply: a.HasReply, Reply: a.Reply, GivenUp: e.givenUp})
 	c.entries.put(e)
+}
+
+// proceed lets what waited for a message that is settled go on.
+func (c *Core) proceed(s *session) {
+	if s.entries.len() == 0 {
+		c.release(s)
+	} else {
+		c.advance(s)
+	}
+
+	c.unpark()
+}
+
+// abandon gives up messages whose time is over. An attempt of theirs may have been
+// committed all the same; the answer is then not used.
+func (c *Core) abandon() {
+	for e := c.mortal.front(); e != nil && e.message.GiveUp <= c.now; e = c.mortal.front() {
+		s := e.session
+		c.counts.GivenUp++
+		e.givenUp = true
+		c.settle(e)
+		c.proceed(s)
+	}
 }

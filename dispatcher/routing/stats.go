@@ -160,6 +160,7 @@ type Counts struct {
 	Picks     [hows]uint64     // picks that found a node, by ring.How
 	Parked    uint64           // times that a key found no node
 	NoBudget  uint64           // resends put off for want of budget
+	GivenUp   uint64           // messages that were not answered in time and are their sender's to send again
 }
 
 // NodeStats are what the Core knows of one node.
