@@ -111,11 +111,11 @@ const (
 type Class uint8
 
 const (
-	// Temporary: the same may be tried again, after the back-off.
+	// Temporary says that the same may be tried again, after the back-off.
 	Temporary Class = iota + 1
-	// Permanent: not before a person changed something, or the station restarted.
+	// Permanent says not to try before a person changed something, or the station restarted.
 	Permanent
-	// Invalid: the request itself is wrong and will always be.
+	// Invalid says that the request itself is wrong and will always be.
 	Invalid
 )
 

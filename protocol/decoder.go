@@ -23,11 +23,11 @@ func (d *decoder) take() (t Element, value []byte, ok bool) {
 
 	switch {
 	case d.at+2 > len(d.b) || d.at+2+int(d.b[d.at+1]) > len(d.b):
-		d.fail(t, d.at, ProblemTruncated)
+		d.fail(t, d.at, ErrTruncated)
 	case t == d.last && t != 0:
-		d.fail(t, d.at, ProblemDuplicate)
+		d.fail(t, d.at, ErrDuplicate)
 	case t <= d.last:
-		d.fail(t, d.at, ProblemOrder)
+		d.fail(t, d.at, ErrOrder)
 	}
 
 	if d.err != nil {
@@ -47,7 +47,7 @@ func (d *decoder) pass() {
 
 	t, _, ok := d.take()
 	if ok && t&MustUnderstand != 0 {
-		d.fail(t, at, ProblemUnknown)
+		d.fail(t, at, ErrUnknown)
 	}
 }
 
@@ -65,7 +65,7 @@ func (d *decoder) value(want Element, p presence) (value []byte, offset int) {
 
 	if d.at == len(d.b) || Element(d.b[d.at]) != want {
 		if p != optional {
-			d.fail(want, offset, ProblemMissing)
+			d.fail(want, offset, ErrMissing)
 		}
 
 		return nil, 0
@@ -73,7 +73,7 @@ func (d *decoder) value(want Element, p presence) (value []byte, offset int) {
 
 	_, value, ok := d.take()
 	if ok && len(value) != want.layout().size {
-		d.fail(want, offset, ProblemSize)
+		d.fail(want, offset, ErrSize)
 	}
 
 	if d.err != nil {
@@ -97,9 +97,9 @@ func (d *decoder) number(t Element, p presence) uint64 {
 
 	switch {
 	case v == 0 && p != mandatory:
-		d.fail(t, offset, ProblemZero)
+		d.fail(t, offset, ErrZero)
 	case v > t.layout().max:
-		d.fail(t, offset, ProblemRange)
+		d.fail(t, offset, ErrRange)
 	}
 
 	return v
@@ -122,7 +122,7 @@ func (d *decoder) channel(t Element, p presence) Channel {
 	c := Channel{Beam: Beam(v >> 16), Number: uint16(v)} //nolint:gosec // 32 bits in two halves
 
 	if v != 0 && c.Number == 0 {
-		d.fail(t, d.at-6, ProblemZero)
+		d.fail(t, d.at-6, ErrZero)
 	}
 
 	return c

@@ -54,69 +54,49 @@ func (t Element) layout() layout {
 		return t.mustLayout()
 	}
 
-	switch t {
-	case ElementClass:
-		return layout{"CLASS", 1, 1<<8 - 1}
-	case ElementHeartbeat:
-		return layout{"HEARTBEAT-INTERVAL", 4, 1<<32 - 1}
-	case ElementInactivity:
-		return layout{"INACTIVITY", 4, 1<<32 - 1}
-	case ElementTime:
-		return layout{"TIME", 8, 1<<63 - 1}
-	case ElementRetryAfter:
-		return layout{"RETRY-AFTER", 4, 1<<32 - 1}
-	case ElementStayAway:
-		return layout{"STAY-AWAY", 4, 1<<32 - 1}
-	case ElementQueuePosition:
-		return layout{"QUEUE-POSITION", 2, 1<<16 - 1}
-	case ElementLockTimeout:
-		return layout{"LOCK-TIMEOUT", 4, 1<<32 - 1}
-	case ElementValidity:
-		return layout{"VALIDITY", 4, 1<<32 - 1}
-	case ElementCallState:
-		return layout{"CALL-STATE", 1, uint64(maxCallState)}
-	case ElementErrorElement:
-		return layout{"ERROR-ELEMENT", 1, 1<<8 - 1}
-	case ElementErrorOffset:
-		return layout{"ERROR-OFFSET", 2, 1<<16 - 1}
-	default:
+	table := [...]layout{
+		ElementClass:         {"CLASS", 1, 1<<8 - 1},
+		ElementHeartbeat:     {"HEARTBEAT-INTERVAL", 4, 1<<32 - 1},
+		ElementInactivity:    {"INACTIVITY", 4, 1<<32 - 1},
+		ElementTime:          {"TIME", 8, 1<<63 - 1},
+		ElementRetryAfter:    {"RETRY-AFTER", 4, 1<<32 - 1},
+		ElementStayAway:      {"STAY-AWAY", 4, 1<<32 - 1},
+		ElementQueuePosition: {"QUEUE-POSITION", 2, 1<<16 - 1},
+		ElementLockTimeout:   {"LOCK-TIMEOUT", 4, 1<<32 - 1},
+		ElementValidity:      {"VALIDITY", 4, 1<<32 - 1},
+		ElementCallState:     {"CALL-STATE", 1, uint64(maxCallState)},
+		ElementErrorElement:  {"ERROR-ELEMENT", 1, 1<<8 - 1},
+		ElementErrorOffset:   {"ERROR-OFFSET", 2, 1<<16 - 1},
+	}
+	if int(t) >= len(table) {
 		return layout{}
 	}
+
+	return table[t]
 }
 
 func (t Element) mustLayout() layout {
-	switch t {
-	case ElementBootNonce:
-		return layout{"BOOT-NONCE", 8, 1<<64 - 1}
-	case ElementBeam:
-		return layout{"BEAM", 2, 1<<16 - 1}
-	case ElementNonce:
-		return layout{"NONCE", NonceSize, 0}
-	case ElementProof:
-		return layout{"PROOF", ProofSize, 0}
-	case ElementCause:
-		return layout{"CAUSE", 1, 1<<8 - 1}
-	case ElementCalled:
-		return layout{"CALLED", 8, 1<<64 - 1}
-	case ElementCalling:
-		return layout{"CALLING", 8, 1<<64 - 1}
-	case ElementService:
-		return layout{"SERVICE", 1, 1<<8 - 1}
-	case ElementChannel:
-		return layout{"CHANNEL", 4, 1<<32 - 1}
-	case ElementLocked:
-		return layout{"LOCKED", 1, 1}
-	case ElementPriority:
-		return layout{"PRIORITY", 1, uint64(MaxPriority)}
-	case ElementLevel:
-		return layout{"LEVEL", 1, MaxLevel}
-	case ElementCapacityKind:
-		return layout{"CAPACITY-KIND", 1, uint64(maxCapacityKind)}
-	case ElementAmount:
-		return layout{"AMOUNT", 4, 1<<32 - 1}
-	default:
+	table := [...]layout{
+		ElementBootNonce - MustUnderstand:    {"BOOT-NONCE", 8, 1<<64 - 1},
+		ElementBeam - MustUnderstand:         {"BEAM", 2, 1<<16 - 1},
+		ElementNonce - MustUnderstand:        {"NONCE", NonceSize, 0},
+		ElementProof - MustUnderstand:        {"PROOF", ProofSize, 0},
+		ElementCause - MustUnderstand:        {"CAUSE", 1, 1<<8 - 1},
+		ElementCalled - MustUnderstand:       {"CALLED", 8, 1<<64 - 1},
+		ElementCalling - MustUnderstand:      {"CALLING", 8, 1<<64 - 1},
+		ElementService - MustUnderstand:      {"SERVICE", 1, 1<<8 - 1},
+		ElementChannel - MustUnderstand:      {"CHANNEL", 4, 1<<32 - 1},
+		ElementLocked - MustUnderstand:       {"LOCKED", 1, 1},
+		ElementPriority - MustUnderstand:     {"PRIORITY", 1, uint64(MaxPriority)},
+		ElementLevel - MustUnderstand:        {"LEVEL", 1, MaxLevel},
+		ElementCapacityKind - MustUnderstand: {"CAPACITY-KIND", 1, uint64(maxCapacityKind)},
+		ElementAmount - MustUnderstand:       {"AMOUNT", 4, 1<<32 - 1},
+	}
+	if int(t-MustUnderstand) >= len(table) {
 		return layout{}
 	}
+
+	return table[t-MustUnderstand]
 }
 
 // String returns the element's name as the specification has it, "header" for 0, or the

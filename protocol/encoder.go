@@ -20,7 +20,7 @@ type encoder struct {
 }
 
 func (e *encoder) fail(t Element, p Problem) {
-	if e.problem == ProblemNone {
+	if e.problem == ErrNone {
 		e.element, e.problem = t, p
 	}
 }
@@ -33,9 +33,9 @@ func (e *encoder) number(t Element, p presence, v uint64) {
 	case v == 0 && p == optional:
 		return
 	case v == 0 && p == nonzero:
-		e.fail(t, ProblemZero)
+		e.fail(t, ErrZero)
 	case v > l.max:
-		e.fail(t, ProblemRange)
+		e.fail(t, ErrRange)
 	}
 
 	e.b = append(e.b, byte(t), byte(l.size))
@@ -52,7 +52,7 @@ func (e *encoder) bytes(t Element, v []byte) {
 // duration appends an element that is a duration in milliseconds, rounded up.
 func (e *encoder) duration(t Element, p presence, v time.Duration) {
 	if v < 0 {
-		e.fail(t, ProblemRange)
+		e.fail(t, ErrRange)
 		v = 0
 	}
 
@@ -67,7 +67,7 @@ func (e *encoder) duration(t Element, p presence, v time.Duration) {
 // channel appends a channel.
 func (e *encoder) channel(t Element, p presence, c Channel) {
 	if c.Number == 0 && (p == nonzero || c.Beam != 0) {
-		e.fail(t, ProblemZero)
+		e.fail(t, ErrZero)
 	}
 
 	e.number(t, p, uint64(c.Beam)<<16|uint64(c.Number))

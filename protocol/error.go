@@ -6,7 +6,7 @@ package protocol
 //	0b 01 ERROR-ELEMENT      optional
 //	0c 02 ERROR-OFFSET       optional
 //	85 01 CAUSE              mandatory, not 0
-type Error struct { //nolint:errname // it is the message of that name
+type Error struct {
 	Element Element // which element, 0: the header
 	Offset  uint16  // where in the message, in bytes
 	Cause   Cause   // why

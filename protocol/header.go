@@ -75,14 +75,14 @@ func (h Header) append(dst []byte, length uint16) []byte {
 func PeekStation(b []byte) (StationID, error) {
 	switch {
 	case len(b) < HeaderSize:
-		return 0, ProblemTruncated
+		return 0, ErrTruncated
 	case b[offsetVersion] != Version:
-		return 0, ProblemVersion
+		return 0, ErrVersion
 	}
 
 	station := StationID(binary.BigEndian.Uint64(b[offsetStation:]))
 	if station == 0 {
-		return 0, ProblemStation
+		return 0, ErrStation
 	}
 
 	return station, nil
@@ -93,7 +93,7 @@ func PeekStation(b []byte) (StationID, error) {
 // a Problem; the header then holds what the bytes say, as far as there are enough of them.
 func PeekHeader(b []byte) (Header, error) {
 	h, _, problem := readHeader(b)
-	if problem != ProblemNone {
+	if problem != ErrNone {
 		return h, problem
 	}
 
@@ -103,7 +103,7 @@ func PeekHeader(b []byte) (Header, error) {
 // readHeader reads and checks a header; offset is where the problem is.
 func readHeader(b []byte) (h Header, offset int, problem Problem) {
 	if len(b) < HeaderSize {
-		return Header{}, len(b), ProblemTruncated
+		return Header{}, len(b), ErrTruncated
 	}
 
 	h = Header{
@@ -115,9 +115,9 @@ func readHeader(b []byte) (h Header, offset int, problem Problem) {
 
 	switch {
 	case b[offsetVersion] != Version:
-		return h, offsetVersion, ProblemVersion
+		return h, offsetVersion, ErrVersion
 	case int(binary.BigEndian.Uint16(b[offsetLength:])) != len(b):
-		return h, offsetLength, ProblemLength
+		return h, offsetLength, ErrLength
 	}
 
 	offset, problem = h.check()
@@ -131,20 +131,20 @@ func (h Header) check() (offset int, problem Problem) {
 
 	switch {
 	case rule.call == callUnknown:
-		return offsetType, ProblemType
+		return offsetType, ErrType
 	case h.Priority > MaxPriority:
-		return offsetPriority, ProblemPriority
+		return offsetPriority, ErrPriority
 	case h.Flags&^Response != 0:
-		return offsetFlags, ProblemFlags
+		return offsetFlags, ErrFlags
 	case h.Response() && rule.response == responseNever, !h.Response() && rule.response == responseAlways:
-		return offsetFlags, ProblemResponse
+		return offsetFlags, ErrResponse
 	case !rule.call.allows(h.Call):
-		return offsetCall, ProblemCall
+		return offsetCall, ErrCall
 	case h.Station == 0 && !rule.notice:
-		return offsetStation, ProblemStation
+		return offsetStation, ErrStation
 	case h.Sequence == 0 && !rule.notice:
-		return offsetSequence, ProblemSequence
+		return offsetSequence, ErrSequence
 	default:
-		return 0, ProblemNone
+		return 0, ErrNone
 	}
 }

@@ -17,17 +17,17 @@ func Append(dst []byte, h Header, m Message) ([]byte, error) {
 	}
 
 	if h.Type != m.Type() {
-		return dst, &EncodeError{Type: m.Type(), Problem: ProblemType}
+		return dst, &EncodeError{Type: m.Type(), Problem: ErrType}
 	}
 
-	if _, problem := h.check(); problem != ProblemNone {
+	if _, problem := h.check(); problem != ErrNone {
 		return dst, &EncodeError{Type: h.Type, Problem: problem}
 	}
 
 	e := encoder{b: h.append(dst, 0)}
 	m.encode(&e)
 
-	if e.problem != ProblemNone {
+	if e.problem != ErrNone {
 		return dst, &EncodeError{Type: h.Type, Element: e.element, Problem: e.problem}
 	}
 
@@ -44,7 +44,7 @@ func Append(dst []byte, h Header, m Message) ([]byte, error) {
 // enough of them, and the message is nil. Nothing returned shares memory with b.
 func Decode(b []byte) (Header, Message, error) { //nolint:ireturn // which message it is, is the question
 	h, offset, problem := readHeader(b)
-	if problem != ProblemNone {
+	if problem != ErrNone {
 		return h, nil, &DecodeError{Offset: offset, Problem: problem}
 	}
 
@@ -62,7 +62,7 @@ func Decode(b []byte) (Header, Message, error) { //nolint:ireturn // which messa
 
 // decodeAccess reads the elements of log-on and capacity messages.
 func decodeAccess(t Type, d *decoder) Message { //nolint:ireturn // which message it is, is the question
-	switch t {
+	switch t { //nolint:exhaustive // the others have their switch below
 	case TypeLogonRequest:
 		return decodeLogonRequest(d)
 	case TypeLogonChallenge:
@@ -98,7 +98,7 @@ func decodeAccess(t Type, d *decoder) Message { //nolint:ireturn // which messag
 
 // decodeCall reads the elements of call messages.
 func decodeCall(t Type, d *decoder) Message { //nolint:ireturn // which message it is, is the question
-	switch t {
+	switch t { //nolint:exhaustive // the others have their switch below
 	case TypeCallSetup:
 		return decodeCallSetup(d)
 	case TypeCallProceeding:
@@ -134,7 +134,7 @@ func decodeCall(t Type, d *decoder) Message { //nolint:ireturn // which message 
 
 // decodeGeneral reads the elements of messages about calls and stations alike.
 func decodeGeneral(t Type, d *decoder) Message { //nolint:ireturn // which message it is, is the question
-	switch t {
+	switch t { //nolint:exhaustive // the others have their switch below
 	case TypeOverload:
 		return decodeOverload(d)
 	case TypeReset:

@@ -11,29 +11,29 @@ type Problem uint8 //nolint:errname // it is the reason why, one of a closed set
 
 // What may be wrong with a message.
 const (
-	ProblemNone      Problem = iota
-	ProblemTruncated         // shorter than a header, or an element ends past the message
-	ProblemVersion           // another version
-	ProblemType              // no such message
-	ProblemPriority          // over 15
-	ProblemFlags             // a flag that means nothing
-	ProblemResponse          // this message is never, or always, a response
-	ProblemLength            // not the length of what arrived
-	ProblemCall              // this message has no call reference, must have one, or one chosen by the other side
-	ProblemStation           // station 0
-	ProblemSequence          // sequence 0
-	ProblemOrder             // the element's type is under the one before it
-	ProblemDuplicate         // the element is there twice
-	ProblemUnknown           // an element that is not of this message, and must be understood
-	ProblemMissing           // a mandatory element is not there
-	ProblemSize              // the element has another length
-	ProblemZero              // 0 where it means nothing, or is said by leaving the element out
-	ProblemRange             // over the largest value
-	maxProblem       = ProblemRange
+	ErrNone      Problem = iota
+	ErrTruncated         // shorter than a header, or an element ends past the message
+	ErrVersion           // another version
+	ErrType              // no such message
+	ErrPriority          // over 15
+	ErrFlags             // a flag that means nothing
+	ErrResponse          // this message is never, or always, a response
+	ErrLength            // not the length of what arrived
+	ErrCall              // this message has no call reference, must have one, or one chosen by the other side
+	ErrStation           // station 0
+	ErrSequence          // sequence 0
+	ErrOrder             // the element's type is under the one before it
+	ErrDuplicate         // the element is there twice
+	ErrUnknown           // an element that is not of this message, and must be understood
+	ErrMissing           // a mandatory element is not there
+	ErrSize              // the element has another length
+	ErrZero              // 0 where it means nothing, or is said by leaving the element out
+	ErrRange             // over the largest value
+	errMax       = ErrRange
 )
 
 // Problems is one more than the largest Problem: the length of an array counted by it.
-const Problems = int(maxProblem) + 1
+const Problems = int(errMax) + 1
 
 // Error returns the problem in words.
 func (p Problem) Error() string { return p.String() }
@@ -41,26 +41,26 @@ func (p Problem) Error() string { return p.String() }
 // String returns the problem in words. It does not allocate for problems that there are.
 func (p Problem) String() string {
 	texts := [...]string{
-		ProblemNone:      "none",
-		ProblemTruncated: "cut short",
-		ProblemVersion:   "version is not 1",
-		ProblemType:      "no such message type",
-		ProblemPriority:  "priority is over 15",
-		ProblemFlags:     "unknown flags",
-		ProblemResponse:  "response flag is wrong for this message",
-		ProblemLength:    "length is not that of the message",
-		ProblemCall:      "call reference is wrong for this message",
-		ProblemStation:   "station 0",
-		ProblemSequence:  "sequence 0",
-		ProblemOrder:     "out of order",
-		ProblemDuplicate: "twice",
-		ProblemUnknown:   "not known in this message and must be understood",
-		ProblemMissing:   "mandatory and missing",
-		ProblemSize:      "length is wrong",
-		ProblemZero:      "zero, which has no meaning here",
-		ProblemRange:     "out of range",
+		ErrNone:      "none",
+		ErrTruncated: "cut short",
+		ErrVersion:   "version is not 1",
+		ErrType:      "no such message type",
+		ErrPriority:  "priority is over 15",
+		ErrFlags:     "unknown flags",
+		ErrResponse:  "response flag is wrong for this message",
+		ErrLength:    "length is not that of the message",
+		ErrCall:      "call reference is wrong for this message",
+		ErrStation:   "station 0",
+		ErrSequence:  "sequence 0",
+		ErrOrder:     "out of order",
+		ErrDuplicate: "twice",
+		ErrUnknown:   "not known in this message and must be understood",
+		ErrMissing:   "mandatory and missing",
+		ErrSize:      "length is wrong",
+		ErrZero:      "zero, which has no meaning here",
+		ErrRange:     "out of range",
 	}
-	if p > maxProblem {
+	if p > errMax {
 		return "problem " + strconv.Itoa(int(p))
 	}
 
@@ -70,20 +70,20 @@ func (p Problem) String() string {
 // Cause returns the cause with which an ERROR answers a message that has the problem.
 func (p Problem) Cause() Cause {
 	switch p {
-	case ProblemVersion:
+	case ErrVersion:
 		return CauseVersion
-	case ProblemType:
+	case ErrType:
 		return CauseMessageTypeUnknown
-	case ProblemCall:
+	case ErrCall:
 		return CauseInvalidCallReference
-	case ProblemUnknown:
+	case ErrUnknown:
 		return CauseElementUnknown
-	case ProblemMissing:
+	case ErrMissing:
 		return CauseElementMissing
-	case ProblemSize, ProblemZero, ProblemRange:
+	case ErrSize, ErrZero, ErrRange:
 		return CauseElementInvalid
-	case ProblemNone, ProblemTruncated, ProblemPriority, ProblemFlags, ProblemResponse, ProblemLength, ProblemStation,
-		ProblemSequence, ProblemOrder, ProblemDuplicate:
+	case ErrNone, ErrTruncated, ErrPriority, ErrFlags, ErrResponse, ErrLength, ErrStation,
+		ErrSequence, ErrOrder, ErrDuplicate:
 		return CauseInvalidMessage
 	default:
 		return CauseProtocolError

@@ -22,188 +22,122 @@ func (c Cause) entry() entry {
 
 // normal has the causes of Q.850 for normal events and unavailable resources.
 func (c Cause) normal() entry {
-	switch c {
-	case CauseUnallocatedNumber:
-		return entry{"unallocated number", Permanent}
-	case CauseNoRoute:
-		return entry{"no route to destination", Permanent}
-	case CauseChannelUnacceptable:
-		return entry{"channel unacceptable", Temporary}
-	case CausePreempted:
-		return entry{"pre-empted", Temporary}
-	case CauseNormalClearing:
-		return entry{"normal call clearing", Temporary}
-	case CauseUserBusy:
-		return entry{"user busy", Temporary}
-	case CauseNoUserResponding:
-		return entry{"no user responding", Temporary}
-	case CauseNoAnswer:
-		return entry{"no answer from user", Temporary}
-	case CauseStationAbsent:
-		return entry{"station absent", Temporary}
-	case CauseCallRejected:
-		return entry{"call rejected", Temporary}
-	case CauseDestinationOutOfOrder:
-		return entry{"destination out of order", Temporary}
-	case CauseInvalidAddress:
-		return entry{"invalid address", Invalid}
-	case CauseResponseToEnquiry:
-		return entry{"response to status enquiry", Temporary}
-	case CauseNormalUnspecified:
-		return entry{"normal, unspecified", Temporary}
-	case CauseNoChannel:
-		return entry{"no channel available", Temporary}
-	case CauseNetworkOutOfOrder:
-		return entry{"network out of order", Temporary}
-	case CauseTemporaryFailure:
-		return entry{"temporary failure", Temporary}
-	case CauseCongestion:
-		return entry{"switching equipment congestion", Temporary}
-	case CauseChannelUnavailable:
-		return entry{"requested channel not available", Temporary}
-	case CausePrecedenceBlocked:
-		return entry{"precedence call blocked", Temporary}
-	case CauseResourceUnspecified:
-		return entry{"resource unavailable, unspecified", Temporary}
-	default:
+	table := [...]entry{
+		CauseUnallocatedNumber:     {"unallocated number", Permanent},
+		CauseNoRoute:               {"no route to destination", Permanent},
+		CauseChannelUnacceptable:   {"channel unacceptable", Temporary},
+		CausePreempted:             {"pre-empted", Temporary},
+		CauseNormalClearing:        {"normal call clearing", Temporary},
+		CauseUserBusy:              {"user busy", Temporary},
+		CauseNoUserResponding:      {"no user responding", Temporary},
+		CauseNoAnswer:              {"no answer from user", Temporary},
+		CauseStationAbsent:         {"station absent", Temporary},
+		CauseCallRejected:          {"call rejected", Temporary},
+		CauseDestinationOutOfOrder: {"destination out of order", Temporary},
+		CauseInvalidAddress:        {"invalid address", Invalid},
+		CauseResponseToEnquiry:     {"response to status enquiry", Temporary},
+		CauseNormalUnspecified:     {"normal, unspecified", Temporary},
+		CauseNoChannel:             {"no channel available", Temporary},
+		CauseNetworkOutOfOrder:     {"network out of order", Temporary},
+		CauseTemporaryFailure:      {"temporary failure", Temporary},
+		CauseCongestion:            {"switching equipment congestion", Temporary},
+		CauseChannelUnavailable:    {"requested channel not available", Temporary},
+		CausePrecedenceBlocked:     {"precedence call blocked", Temporary},
+		CauseResourceUnspecified:   {"resource unavailable, unspecified", Temporary},
+	}
+	if int(c) >= len(table) {
 		return entry{}
 	}
+
+	return table[c]
 }
 
 // refused has the causes of Q.850 for services, invalid messages and protocol errors.
 func (c Cause) refused() entry {
-	switch c {
-	case CauseNotSubscribed:
-		return entry{"facility not subscribed", Permanent}
-	case CauseOutgoingBarred:
-		return entry{"outgoing calls barred", Permanent}
-	case CauseIncomingBarred:
-		return entry{"incoming calls barred", Permanent}
-	case CauseServiceNotAuthorised:
-		return entry{"service not authorised", Permanent}
-	case CauseServiceNotAvailable:
-		return entry{"service not presently available", Temporary}
-	case CauseServiceNotImplemented:
-		return entry{"service not implemented", Permanent}
-	case CauseInvalidCallReference:
-		return entry{"invalid call reference value", Invalid}
-	case CauseChannelUnknown:
-		return entry{"channel does not exist", Invalid}
-	case CauseCallCleared:
-		return entry{"call has been cleared", Invalid}
-	case CauseIncompatibleDestination:
-		return entry{"incompatible destination", Permanent}
-	case CauseInvalidMessage:
-		return entry{"invalid message, unspecified", Invalid}
-	case CauseElementMissing:
-		return entry{"mandatory element missing", Invalid}
-	case CauseMessageTypeUnknown:
-		return entry{"message type not implemented", Invalid}
-	case CauseElementUnknown:
-		return entry{"element not known", Invalid}
-	case CauseElementInvalid:
-		return entry{"invalid element contents", Invalid}
-	case CauseMessageIncompatible:
-		return entry{"message not compatible with state", Invalid}
-	case CauseTimerExpiry:
-		return entry{"recovery on timer expiry", Temporary}
-	case CauseProtocolError:
-		return entry{"protocol error, unspecified", Invalid}
-	case CauseInterworking:
-		return entry{"interworking, unspecified", Temporary}
-	default:
+	table := [...]entry{
+		CauseNotSubscribed - 48:           {"facility not subscribed", Permanent},
+		CauseOutgoingBarred - 48:          {"outgoing calls barred", Permanent},
+		CauseIncomingBarred - 48:          {"incoming calls barred", Permanent},
+		CauseServiceNotAuthorised - 48:    {"service not authorised", Permanent},
+		CauseServiceNotAvailable - 48:     {"service not presently available", Temporary},
+		CauseServiceNotImplemented - 48:   {"service not implemented", Permanent},
+		CauseInvalidCallReference - 48:    {"invalid call reference value", Invalid},
+		CauseChannelUnknown - 48:          {"channel does not exist", Invalid},
+		CauseCallCleared - 48:             {"call has been cleared", Invalid},
+		CauseIncompatibleDestination - 48: {"incompatible destination", Permanent},
+		CauseInvalidMessage - 48:          {"invalid message, unspecified", Invalid},
+		CauseElementMissing - 48:          {"mandatory element missing", Invalid},
+		CauseMessageTypeUnknown - 48:      {"message type not implemented", Invalid},
+		CauseElementUnknown - 48:          {"element not known", Invalid},
+		CauseElementInvalid - 48:          {"invalid element contents", Invalid},
+		CauseMessageIncompatible - 48:     {"message not compatible with state", Invalid},
+		CauseTimerExpiry - 48:             {"recovery on timer expiry", Temporary},
+		CauseProtocolError - 48:           {"protocol error, unspecified", Invalid},
+		CauseInterworking - 48:            {"interworking, unspecified", Temporary},
+	}
+	if int(c-48) >= len(table) {
 		return entry{}
 	}
+
+	return table[c-48]
 }
 
 // satellite has the causes of Annex 10 and of UHF DAMA.
 func (c Cause) satellite() entry {
-	switch c {
-	case CauseTableFull:
-		return entry{"log-on table full", Temporary}
-	case CauseVoiceUnavailable:
-		return entry{"voice type unavailable", Permanent}
-	case CauseBeamNotServed:
-		return entry{"beam not served", Permanent}
-	case CauseFixedNetworkFailure:
-		return entry{"fixed-network failure", Temporary}
-	case CauseWrongSatellite:
-		return entry{"wrong satellite", Invalid}
-	case CauseWrongGateway:
-		return entry{"wrong gateway", Invalid}
-	case CauseChannelsUnavailable:
-		return entry{"channels unavailable", Temporary}
-	case CausePacketUnavailable:
-		return entry{"packet service unavailable", Temporary}
-	case CauseServicesUnavailable:
-		return entry{"neither voice nor packet service available", Temporary}
-	case CauseLogonRejected:
-		return entry{"log-on rejected, other", Temporary}
-	case CauseStationNotAuthorised:
-		return entry{"station not authorised", Permanent}
-	case CauseContinuityFailure:
-		return entry{"continuity failure", Temporary}
-	case CauseBeamHandover:
-		return entry{"beam handover", Temporary}
-	case CauseNoUnit:
-		return entry{"no channel unit available", Temporary}
-	case CauseAlreadyConnected:
-		return entry{"already connected", Temporary}
-	case CauseCancelledByUser:
-		return entry{"cancelled by user", Temporary}
-	case CauseQueueTimeout:
-		return entry{"queue time-out", Temporary}
-	case CauseUnknownTerminal:
-		return entry{"unknown terminal", Permanent}
-	case CauseQueueFull:
-		return entry{"queue full", Temporary}
-	case CauseNoLongerPossible:
-		return entry{"connection no longer possible", Temporary}
-	default:
+	table := [...]entry{
+		CauseTableFull - 128:            {"log-on table full", Temporary},
+		CauseVoiceUnavailable - 128:     {"voice type unavailable", Permanent},
+		CauseBeamNotServed - 128:        {"beam not served", Permanent},
+		CauseFixedNetworkFailure - 128:  {"fixed-network failure", Temporary},
+		CauseWrongSatellite - 128:       {"wrong satellite", Invalid},
+		CauseWrongGateway - 128:         {"wrong gateway", Invalid},
+		CauseChannelsUnavailable - 128:  {"channels unavailable", Temporary},
+		CausePacketUnavailable - 128:    {"packet service unavailable", Temporary},
+		CauseServicesUnavailable - 128:  {"neither voice nor packet service available", Temporary},
+		CauseLogonRejected - 128:        {"log-on rejected, other", Temporary},
+		CauseStationNotAuthorised - 128: {"station not authorised", Permanent},
+		CauseContinuityFailure - 128:    {"continuity failure", Temporary},
+		CauseBeamHandover - 128:         {"beam handover", Temporary},
+		CauseNoUnit - 128:               {"no channel unit available", Temporary},
+		CauseAlreadyConnected - 128:     {"already connected", Temporary},
+		CauseCancelledByUser - 128:      {"cancelled by user", Temporary},
+		CauseQueueTimeout - 128:         {"queue time-out", Temporary},
+		CauseUnknownTerminal - 128:      {"unknown terminal", Permanent},
+		CauseQueueFull - 128:            {"queue full", Temporary},
+		CauseNoLongerPossible - 128:     {"connection no longer possible", Temporary},
+	}
+	if int(c-128) >= len(table) {
 		return entry{}
 	}
+
+	return table[c-128]
 }
 
 // own has ESSP's own causes.
 func (c Cause) own() entry {
-	switch c {
-	case CauseNotLoggedOn:
-		return entry{"not logged on", Temporary}
-	case CauseNewerLogon:
-		return entry{"newer log-on elsewhere", Temporary}
-	case CauseProofInvalid:
-		return entry{"proof invalid", Permanent}
-	case CauseNonceExpired:
-		return entry{"nonce expired", Temporary}
-	case CauseNonceReplayed:
-		return entry{"nonce replayed", Temporary}
-	case CauseStationBarred:
-		return entry{"station barred", Permanent}
-	case CauseInactivity:
-		return entry{"station silent", Temporary}
-	case CauseStationRestart:
-		return entry{"station restarted", Temporary}
-	case CauseStayAway:
-		return entry{"told to stay away", Temporary}
-	case CauseFade:
-		return entry{"signal faded", Temporary}
-	case CauseCallLimit:
-		return entry{"too many calls at once", Temporary}
-	case CausePriorityTooHigh:
-		return entry{"priority higher than allowed", Permanent}
-	case CauseOverload:
-		return entry{"overload", Temporary}
-	case CauseOperator:
-		return entry{"cleared by operator", Temporary}
-	case CauseVersion:
-		return entry{"version not supported", Invalid}
-	case CauseStateLost:
-		return entry{"gateway lost the state", Temporary}
-	case CauseTransactionOld:
-		return entry{"transaction too old", Invalid}
-	case CauseGlare:
-		return entry{"glare, the other call goes on", Temporary}
-	default:
+	table := [...]entry{
+		CauseNotLoggedOn - 192:     {"not logged on", Temporary},
+		CauseNewerLogon - 192:      {"newer log-on elsewhere", Temporary},
+		CauseProofInvalid - 192:    {"proof invalid", Permanent},
+		CauseNonceExpired - 192:    {"nonce expired", Temporary},
+		CauseNonceReplayed - 192:   {"nonce replayed", Temporary},
+		CauseStationBarred - 192:   {"station barred", Permanent},
+		CauseInactivity - 192:      {"station silent", Temporary},
+		CauseStationRestart - 192:  {"station restarted", Temporary},
+		CauseStayAway - 192:        {"told to stay away", Temporary},
+		CauseFade - 192:            {"signal faded", Temporary},
+		CauseCallLimit - 192:       {"too many calls at once", Temporary},
+		CausePriorityTooHigh - 192: {"priority higher than allowed", Permanent},
+		CauseOverload - 192:        {"overload", Temporary},
+		CauseOperator - 192:        {"cleared by operator", Temporary},
+		CauseVersion - 192:         {"version not supported", Invalid},
+		CauseStateLost - 192:       {"gateway lost the state", Temporary},
+		CauseTransactionOld - 192:  {"transaction too old", Invalid},
+		CauseGlare - 192:           {"glare, the other call goes on", Temporary},
+	}
+	if int(c-192) >= len(table) {
 		return entry{}
 	}
+
+	return table[c-192]
 }
