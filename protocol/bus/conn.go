@@ -195,9 +195,14 @@ func (c *Conn) Publish(subject, reply string, data []byte) error {
 	return nil
 }
 
-// Request sends data to a subject and waits for one answer until ctx ends.
+// Request sends data to a subject and waits for one answer until ctx ends. It is
+// ErrNoResponders when nobody listens.
 func (c *Conn) Request(ctx context.Context, subject string, data []byte) ([]byte, error) {
 	m, err := c.nats.RequestWithContext(ctx, subject, data)
+	if errors.Is(err, nats.ErrNoResponders) {
+		return nil, fmt.Errorf("request to %s: %w", subject, ErrNoResponders)
+	}
+
 	if err != nil {
 		return nil, fmt.Errorf("request to %s: %w", subject, err)
 	}

@@ -22,6 +22,8 @@ const (
 	kindEpochRequest
 	kindEpochReply
 	kindHello
+
+	kindNodeRequest kind = 32
 )
 
 // FrameError tells why bytes from the bus were refused. Nothing of a refused

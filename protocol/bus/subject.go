@@ -34,7 +34,15 @@ func (n Namespace) Heartbeats() string { return n.subject("hb") }
 // Hello is the subject on which a dispatcher that starts asks for heartbeats.
 func (n Namespace) Hello() string { return n.subject("hello") }
 
-// Ask is the subject on which a processor answers an EpochRequest.
+// DispatcherStatuses is the subject on which every dispatcher answers a query with
+// its DispatcherStatus.
+func (n Namespace) DispatcherStatuses() string { return n.subject("status.disp") }
+
+// NodeStatuses is the subject on which every processor answers a query with its
+// NodeStatus.
+func (n Namespace) NodeStatuses() string { return n.subject("status.node") }
+
+// Ask is the subject on which a processor answers an EpochRequest or a NodeRequest.
 func (n Namespace) Ask(id string) string { return n.subject("ask.") + id }
 
 func (n Namespace) subject(rest string) string { return "skyring." + string(n) + "." + rest }
