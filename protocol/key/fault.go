@@ -54,10 +54,13 @@ const (
 	errH248Length
 	errH248Rest
 	errH248Number
+	errESSPHeader
+	errESSPVersion
+	errESSPStation
 )
 
 // Faults is one more than the largest Fault: the length of an array counted by it.
-const Faults = int(errH248Number) + 1
+const Faults = int(errESSPStation) + 1
 
 // Error returns protocol, field and what is wrong with it.
 func (f Fault) Error() string { return f.String() }
@@ -127,6 +130,9 @@ func (f Fault) other() string {
 		errH248Length:          "h248: length: past the end",
 		errH248Rest:            "h248: message: bytes after the end",
 		errH248Number:          "h248: context id: not an unsigned 32-bit integer",
+		errESSPHeader:          "essp: header: cut short",
+		errESSPVersion:         "essp: version: not 1",
+		errESSPStation:         "essp: station: 0",
 	}
 
 	return texts[f]

@@ -30,14 +30,15 @@ const (
 //	diameter:pgw.example;1876543210;523        bytes that are not printable ASCII, space and % as %XX
 //	diameter-xxh3:78af5f94892f395078af5f94892f3950
 //	h248:assoc=000614f2a8c01d33/context=5
+//	station:0000000000000017
+//	call:0000000000000017/boot=8f3c1a5577aa0b21/ref=3/seq=12
+//	pool:12
 func Format(k []byte) string {
 	if len(k) == 0 {
 		return prefixRaw
 	}
 
-	kind, body := Kind(k[0]), k[1:]
-
-	switch {
+	switch kind, body := Kind(k[0]), k[1:]; {
 	case kind == KindAssociation && len(body) == 8:
 		return "association:" + hex.EncodeToString(body)
 	case (kind == KindS1AP || kind == KindNGAP) && len(body) == 12:
@@ -55,9 +56,30 @@ func Format(k []byte) string {
 	case kind == KindDiameter && len(body) == 17 && body[0] == sessionHashed:
 		return prefixHashed + hex.EncodeToString(body[1:])
 	default:
-		return prefixRaw + hex.EncodeToString(k)
+		return formatOwn(k)
 	}
 }
+
+// formatOwn formats the keys of our own sessions, and what is none.
+func formatOwn(k []byte) string {
+	if id, is := StationOf(k); is {
+		return "station:" + hexadecimal(id)
+	}
+
+	if c, is := CallOf(k); is {
+		return "call:" + hexadecimal(c.Station) + "/boot=" + hexadecimal(c.Boot) +
+			"/ref=" + decimal(uint64(c.Reference)) + "/seq=" + decimal(uint64(c.Sequence))
+	}
+
+	if beam, is := PoolOf(k); is {
+		return "pool:" + decimal(uint64(beam))
+	}
+
+	return prefixRaw + hex.EncodeToString(k)
+}
+
+// hexadecimal returns 16 digits.
+func hexadecimal(v uint64) string { return hex.EncodeToString(binary.BigEndian.AppendUint64(nil, v)) }
 
 // Parse returns the key that Format formatted. It takes nothing else: an error wraps
 // ErrFormat and says what was found.
@@ -123,6 +145,12 @@ func parse(s string) []byte {
 		return fromFields(rest, KindISUP, field{"pc=", "-", 4, 10}, field{"", "/", 4, 10}, field{"cic=", "", 2, 10})
 	case "sccp":
 		return fromFields(rest, KindSCCP, field{"pc=", "-", 4, 10}, field{"", "/", 4, 10}, field{"sls=", "", 1, 10})
+	case "station":
+		return fromFields(rest, KindStation, field{"", "", 8, 16})
+	case "call":
+		return fromFields(rest, KindCall, field{"", "/", 8, 16}, field{"boot=", "/", 8, 16}, field{"ref=", "/", 2, 10}, field{"seq=", "", 4, 10})
+	case "pool":
+		return fromFields(rest, KindPool, field{"", "", 2, 10})
 	case "m3ua":
 		return fromFields(rest, KindM3UA, field{"pc=", "-", 4, 10}, field{"", "/", 4, 10}, field{"si=", "/", 1, 10}, field{"sls=", "", 1, 10})
 	default:

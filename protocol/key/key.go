@@ -18,6 +18,7 @@ const (
 	ppidS1AP     uint32 = 18
 	ppidDiameter uint32 = 46
 	ppidNGAP     uint32 = 60
+	ppidESSP     uint32 = 0x45535350 // skyring/protocol.PPID, private use
 )
 
 // Kind is the first byte of a key: what kind of session it names. Numbers are kept in
@@ -41,6 +42,12 @@ const (
 	KindDiameter Kind = 7
 	// KindH248 is one context of a media gateway on its association.
 	KindH248 Kind = 8
+	// KindStation is one earth station: all that ESSP says of it.
+	KindStation Kind = 9
+	// KindCall is one call between earth stations. No message has such a key.
+	KindCall Kind = 10
+	// KindPool is the channels of one beam. No message has such a key.
+	KindPool Kind = 11
 )
 
 // String returns the kind as it begins a formatted key: "association", "s1ap", ...
@@ -62,6 +69,12 @@ func (k Kind) String() string {
 		return "diameter"
 	case KindH248:
 		return "h248"
+	case KindStation:
+		return "station"
+	case KindCall:
+		return "call"
+	case KindPool:
+		return "pool"
 	default:
 		return "kind " + strconv.Itoa(int(k))
 	}
@@ -88,6 +101,8 @@ func Append(dst []byte, association uint64, ppid uint32, payload []byte) ([]byte
 		out, fault = appendDiameter(dst, association, payload)
 	case ppidH248:
 		out, fault = appendH248(dst, association, payload)
+	case ppidESSP:
+		out, fault = appendESSP(dst, payload)
 	default:
 		return Association(dst, association), nil
 	}
@@ -133,7 +148,7 @@ func HasAssociation(k []byte) bool {
 	switch KindOf(k) {
 	case KindAssociation, KindS1AP, KindNGAP, KindH248:
 		return len(k) >= 9
-	case KindISUP, KindSCCP, KindM3UA, KindDiameter:
+	case KindISUP, KindSCCP, KindM3UA, KindDiameter, KindStation, KindCall, KindPool:
 		return false
 	default:
 		return false
