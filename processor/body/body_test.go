@@ -47,14 +47,17 @@ func TestWhatDoesNotFitIsRefused(t *testing.T) {
 		b    []byte
 		read func(body.Field) error
 	}{
-		"cut tag":        {[]byte{0x80}, func(body.Field) error { return nil }},
-		"cut value":      {protowire.AppendTag(nil, 1, protowire.BytesType), func(body.Field) error { return nil }},
-		"too large":      {number, func(f body.Field) error { _, err := f.Uint32(); return err }},
-		"no flag":        {number, func(f body.Field) error { _, err := f.Bool(); return err }},
-		"no number":      {text, func(f body.Field) error { _, err := f.Int64(); return err }},
-		"no string":      {number, func(f body.Field) error { _, err := f.Bytes(); return err }},
-		"no message":     {number, func(f body.Field) error { _, err := f.Message(nil); return err }},
-		"broken message": {text, func(f body.Field) error { _, err := f.Message(func(body.Field) (bool, error) { return true, nil }); return err }},
+		"cut tag":    {[]byte{0x80}, func(body.Field) error { return nil }},
+		"cut value":  {protowire.AppendTag(nil, 1, protowire.BytesType), func(body.Field) error { return nil }},
+		"too large":  {number, func(f body.Field) error { _, err := f.Uint32(); return err }},
+		"no flag":    {number, func(f body.Field) error { _, err := f.Bool(); return err }},
+		"no number":  {text, func(f body.Field) error { _, err := f.Int64(); return err }},
+		"no string":  {number, func(f body.Field) error { _, err := f.Bytes(); return err }},
+		"no message": {number, func(f body.Field) error { _, err := f.Message(nil); return err }},
+		"broken message": {text, func(f body.Field) error {
+			_, err := f.Message(func(body.Field) (bool, error) { return true, nil })
+			return err
+		}},
 	} {
 		if _, err := body.Fields(c.b, func(f body.Field) (bool, error) { return true, c.read(f) }); !errors.Is(err, body.ErrMalformed) {
 			t.Errorf("%s: %v", name, err)
