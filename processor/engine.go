@@ -135,7 +135,7 @@ func replay(tx statestore.Transaction) bus.Answer {
 // apply gives a message its effect.
 func (t *turn) apply(env *bus.Envelope) bus.Answer {
 	current := t.record()
-	owner := t.handlers.owner(env.PPID)
+	owner := t.handlers.owner(t.in.key, env.PPID)
 	var body []byte
 	if current != nil {
 		owner, body = current.Handler, current.Body
@@ -143,10 +143,10 @@ func (t *turn) apply(env *bus.Envelope) bus.Answer {
 	handler, err := t.handlers.find(owner)
 	var r Result
 	if err == nil {
-		r, err = apply(handler, Session{Key: t.in.key, Body: body}, Message{
+		r, err = apply(handler, Session{Key: t.in.key, Body: body}, Input{Kind: FromAssociation, Now: t.in.now, Node: t.node, Message: Message{
 			Epoch: env.Epoch, Sequence: env.Sequence, Stream: env.Stream, Unordered: env.Unordered,
 			PPID: env.PPID, Payload: env.Payload, Now: t.in.now, Node: t.node,
-		})
+		}})
 	}
 	if err != nil {
 		return t.failed(env, owner, body, err)

@@ -12,7 +12,7 @@ type Stats struct {
 	BadFrames uint64 // that could not be read; nothing of them was used
 	Envelopes uint64 // received in frames that could be read
 
-	Committed, Replayed, Stale, Gap, Expired, Unavailable, Quarantined uint64 // answers, by status
+	Committed, Replayed, Stale, Gap, Expired, Unavailable, Quarantined, Refused uint64 // answers, by status
 
 	Commits       uint64 // records written
 	Loads         uint64 // records read
@@ -30,7 +30,7 @@ type Stats struct {
 // counters are Stats as they grow.
 type counters struct {
 	frames, badFrames, envelopes                                             atomic.Uint64
-	status                                                                   [bus.Quarantined + 1]atomic.Uint64 // by bus.Status
+	status                                                                   [bus.Refused + 1]atomic.Uint64 // by bus.Status
 	commits, loads, conflicts, storeFailures                                 atomic.Uint64
 	rollbacks, unreadable, handlerFaults, contended, answerFailures, dropped atomic.Uint64
 }
@@ -41,7 +41,7 @@ func (p *Processor) Stats() Stats {
 	return Stats{
 		Frames: c.frames.Load(), BadFrames: c.badFrames.Load(), Envelopes: c.envelopes.Load(),
 		Committed: c.status[bus.Committed].Load(), Replayed: c.status[bus.Replayed].Load(), Stale: c.status[bus.Stale].Load(), Gap: c.status[bus.Gap].Load(),
-		Expired: c.status[bus.Expired].Load(), Unavailable: c.status[bus.Unavailable].Load(), Quarantined: c.status[bus.Quarantined].Load(),
+		Expired: c.status[bus.Expired].Load(), Unavailable: c.status[bus.Unavailable].Load(), Quarantined: c.status[bus.Quarantined].Load(), Refused: c.status[bus.Refused].Load(),
 		Commits: c.commits.Load(), Loads: c.loads.Load(), Conflicts: c.conflicts.Load(), StoreFailures: c.storeFailures.Load(),
 		Rollbacks: c.rollbacks.Load(), Unreadable: c.unreadable.Load(), HandlerFaults: c.handlerFaults.Load(), Contended: c.contended.Load(),
 		AnswerFailures: c.answerFailures.Load(), DroppedStopped: c.dropped.Load(),

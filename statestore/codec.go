@@ -7,8 +7,9 @@ import (
 	"math"
 )
 
-// Format is the newest layout of a record that this package writes and reads.
-const Format = 1
+// Format is the newest layout of a record that this package writes and reads. Records without timers, peers, outbox, leg and life of their own
+// are written in format 1.
+const Format = 2
 
 // ErrFormat says that a record was written by a newer program. It must be left as it is.
 var ErrFormat = errors.New("written by a newer version of this program")
@@ -26,6 +27,7 @@ var ErrCorrupt = errors.New("record is damaged")
 //	      epoch u64, mark u64, touched i64, transactions u8, then that many:
 //	        sequence u64, flags u8 (bits 0-1 effect, 2 reply present, 3 reply unordered; others 0)
 //	        when a reply is present: stream u16, ppid u32, length u32, payload
+//	    (format 2: see codecactive.go)
 //	    body      the rest
 const (
 	stampLen       = 12
@@ -47,8 +49,15 @@ func (r *Record) Append(dst []byte) ([]byte, error) {
 	if len(r.Sources) > math.MaxUint16 {
 		return dst, fmt.Errorf("encode record: %d sources", len(r.Sources))
 	}
+	if err := r.checkActive(); err != nil {
+		return dst, fmt.Errorf("encode record: %w", err)
+	}
+	format := byte(Format)
+	if r.passive() {
+		format = 1
+	}
 	out := appendStamp(dst, r.Stamp())
-	out = append(out, Format)
+	out = append(out, format)
 	out = binary.BigEndian.AppendUint32(out, r.Handler)
 	out = binary.BigEndian.AppendUint16(out, uint16(len(r.Sources)))
 	for i := range r.Sources {
@@ -58,12 +67,15 @@ func (r *Record) Append(dst []byte) ([]byte, error) {
 		}
 		out = s.append(out)
 	}
+	if format != 1 {
+		out = r.appendActive(out)
+	}
 	return append(out, r.Body...), nil
 }
 
 // size is how many bytes Append needs at most.
 func (r *Record) size() int {
-	n := headerLen + len(r.Body)
+	n := headerLen + len(r.Body) + r.activeSize()
 	for i := range r.Sources {
 		n += sourceLen + len(r.Sources[i].Ring)*(transactionLen+replyLen)
 		for j := range r.Sources[i].Ring {
@@ -134,12 +146,12 @@ func Decode(b []byte) (*Record, error) {
 	}
 	if f := b[stampLen]; f > Format {
 		return nil, fmt.Errorf("%w: format %d, this one reads up to %d", ErrFormat, f, Format)
-	} else if f != Format {
+	} else if f == 0 {
 		return nil, fmt.Errorf("%w: format %d", ErrCorrupt, f)
 	}
 	d := decoder{b: b}
 	r := &Record{Version: d.u64("version"), Tag: d.u32("tag")}
-	d.u8("format")
+	format := d.u8("format")
 	r.Handler = d.u32("handler")
 	sources := int(d.u16("sources"))
 	if d.err == nil && r.Version == 0 {
@@ -156,6 +168,9 @@ func Decode(b []byte) (*Record, error) {
 			break
 		}
 		r.Sources = append(r.Sources, d.source())
+	}
+	if format > 1 {
+		d.active(r)
 	}
 	if d.err != nil {
 		return nil, d.err
@@ -222,6 +237,9 @@ func (d *decoder) take(n int, field string) []byte {
 	}
 	if n > len(d.b)-d.at {
 		d.fail(field + " past the end")
+		return nil
+	}
+	if n == 0 {
 		return nil
 	}
 	p := d.b[d.at : d.at+n : d.at+n]

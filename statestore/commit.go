@@ -14,7 +14,15 @@ type Commit struct {
 	Expect Stamp         // of the record that this one was made from; the zero stamp when there was none
 	Record *Record       // gets its new stamp by Commit
 	Expiry int64         // from this time on nothing may be written; us, Redis time
-	TTL    time.Duration // after it the record is forgotten; at least 1 ms
+	TTL    time.Duration // after it the record is forgotten; at least 1 ms; not meant with Keep
+	Keep   bool          // the record is never forgotten
+
+	// What follows changes together with the record. A record that has, or had, timers or an outbox is Indexed, so that the indexes follow it;
+	// any other is written by a cheaper script.
+	Indexed bool
+	Due     int64    // earliest armed timer, us, Redis time; 0: none
+	Pending int64    // when to look after the outbox, us, Redis time; 0: it is empty, or has nothing that can go
+	CDRs    [][]byte // appended to the stream of the session's partition, see Store.CDRs
 }
 
 // Result of one commit.
@@ -51,7 +59,7 @@ func (s *Store) Commit(ctx context.Context, commits []Commit) ([]Outcome, error)
 			outcomes[i] = Outcome{Result: Refused, Err: err}
 			continue
 		}
-		calls = append(calls, call{key: s.redisKey(commits[i].Key), args: args})
+		calls = append(calls, s.commitCall(&commits[i], args))
 		sent = append(sent, i)
 	}
 	if len(calls) == 0 {
@@ -59,7 +67,7 @@ func (s *Store) Commit(ctx context.Context, commits []Commit) ([]Outcome, error)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
-	s.commit.run(ctx, s.client, calls)
+	run(ctx, s.client, calls)
 	var unknown error
 	for j, i := range sent {
 		outcomes[i] = outcome(calls[j])
@@ -72,7 +80,7 @@ func (s *Store) Commit(ctx context.Context, commits []Commit) ([]Outcome, error)
 
 // arguments stamps the record and gives what the script is called with.
 func (c *Commit) arguments() ([]any, error) {
-	if c.TTL < time.Millisecond {
+	if c.TTL < time.Millisecond && !c.Keep {
 		return nil, fmt.Errorf("commit: TTL %v is under 1ms", c.TTL)
 	}
 	c.Record.Version, c.Record.Tag = c.Expect.Version+1, rand.Uint32()
@@ -84,7 +92,35 @@ func (c *Commit) arguments() ([]any, error) {
 	if c.Expect != (Stamp{}) {
 		expect = appendStamp(make([]byte, 0, stampLen), c.Expect)
 	}
-	return []any{expect, blob, c.TTL.Milliseconds(), c.Expiry}, nil
+	ttl := c.TTL.Milliseconds()
+	if c.Keep {
+		ttl = 0
+	}
+	args := []any{expect, blob, ttl, c.Expiry}
+	if !c.indexed() {
+		return args, nil
+	}
+	args = append(args, c.Due, c.Pending, c.Key)
+	for _, cdr := range c.CDRs {
+		args = append(args, cdr)
+	}
+	return args, nil
+}
+
+// indexed tells which script it takes: the plain one knows neither indexes nor records without TTL.
+func (c *Commit) indexed() bool { return c.Indexed || c.Keep || len(c.CDRs) > 0 }
+
+// commitCall is the run of the script that fits a commit.
+func (s *Store) commitCall(c *Commit, args []any) call {
+	name := s.redisKey(c.Key)
+	if !c.indexed() {
+		return call{script: s.scripts.commit, keys: []string{name}, args: args}
+	}
+	partition := s.Partition(c.Key)
+	return call{script: s.scripts.commitIndexed, args: args, keys: []string{
+		name, s.partitionKey(partition, dueIndex), s.partitionKey(partition, pendingIndex), s.partitionKey(partition, cdrStream),
+		s.partitionKey(partition, cdrCount),
+	}}
 }
 
 func outcome(c call) Outcome {

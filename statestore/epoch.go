@@ -21,8 +21,8 @@ func (s *Store) Epoch(ctx context.Context, floor uint64) (Epoch, error) {
 	if floor >= maxEpoch {
 		return Epoch{}, fmt.Errorf("epoch: floor %d is no epoch", floor)
 	}
-	calls := []call{{key: s.cfg.Namespace + ":epoch", args: []any{floor}}}
-	newScript(epochSource).run(ctx, s.client, calls)
+	calls := []call{{script: newScript(epochSource), keys: []string{s.cfg.Namespace + ":epoch"}, args: []any{floor}}}
+	run(ctx, s.client, calls)
 	n, err := calls[0].cmd.Int64Slice()
 	if err != nil {
 		return Epoch{}, fmt.Errorf("epoch: %w", err)

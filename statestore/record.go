@@ -1,6 +1,7 @@
 package statestore
 
 import (
+	"bytes"
 	"slices"
 )
 
@@ -15,6 +16,59 @@ type Record struct {
 	Handler uint32 // the payload protocol whose handler owns Body; 0 the default handler
 	Sources []Source
 	Body    []byte // the handler's own
+
+	// What a session has that acts on its own.
+	Life       Life
+	Line       int64   // names the numbers of its outbox: when the session first gave one, us; 0: it never did
+	Generation uint32  // last one given to a timer
+	Leg        *Leg    // nil: none
+	Timers     []Timer // armed, each name once
+	Peers      []Peer  // each key once
+	Outbox     []Entry // in order for each destination
+}
+
+// Life says when a record may be forgotten.
+type Life uint8
+
+// Lives of a record.
+const (
+	Fading Life = iota // some time after its last change
+	Kept               // never
+	Ended              // it is a tombstone: when nothing can arrive for it any more
+)
+
+// Leg is where a session's messages for its station go.
+type Leg struct {
+	Dispatcher  string // id
+	Incarnation uint64 // of the dispatcher
+	Epoch       uint64 // of the association
+	Stream      uint16
+	PPID        uint32
+	Gone        bool // the dispatcher said that there is no such association: nothing is sent until something new is to be sent
+}
+
+// Timer is armed.
+type Timer struct {
+	Name       uint8
+	Generation uint32 // tells this arming from every other one of the session
+	Due        int64  // us, Redis time
+}
+
+// Peer is another session that notifications were exchanged with.
+type Peer struct {
+	Key     []byte // empty: the leg
+	Line    int64  // of the peer's numbers that Mark is about; 0: it never sent one
+	Mark    uint64 // the peer's last notification that took effect
+	Next    uint64 // number of the last entry for the peer that was put into the outbox
+	Touched int64  // when either rose; us, Redis time
+}
+
+// Entry is an effect that its destination has not acknowledged.
+type Entry struct {
+	Destination []byte // key of a session; empty: the leg
+	Number      uint64 // 1, 2, 3, ... to each destination
+	Since       int64  // us, Redis time
+	Payload     []byte
 }
 
 // Stamp tells one state of a record from every other one. The version alone does not: after Redis lost its last writes, the same version is
@@ -73,6 +127,7 @@ func (r *Record) Clone() *Record {
 	}
 	c := *r
 	c.Sources = slices.Clone(r.Sources)
+	c.Timers, c.Peers, c.Outbox = slices.Clone(r.Timers), slices.Clone(r.Peers), slices.Clone(r.Outbox)
 	for i := range c.Sources {
 		if ring := c.Sources[i].Ring; len(ring) > 0 { // with room for what will be pushed
 			c.Sources[i].Ring = append(make([]Transaction, 0, RingSize), ring...)
@@ -92,6 +147,41 @@ func (r *Record) Source(epoch uint64) *Source {
 		}
 	}
 	return nil
+}
+
+// Peer returns what the record knows of another session, nil when nothing. It points into the record.
+func (r *Record) Peer(key []byte) *Peer {
+	if r == nil {
+		return nil
+	}
+	for i := range r.Peers {
+		if bytes.Equal(r.Peers[i].Key, key) {
+			return &r.Peers[i]
+		}
+	}
+	return nil
+}
+
+// Due is the time of the earliest armed timer, 0 for none.
+func (r *Record) Due() int64 {
+	due := int64(0)
+	if r != nil {
+		for _, t := range r.Timers {
+			if due == 0 || t.Due < due {
+				due = t.Due
+			}
+		}
+	}
+	return due
+}
+
+// Pending tells whether the outbox has an entry that can go: those for a leg without association wait for another one.
+func (r *Record) Pending() bool {
+	if r == nil {
+		return false
+	}
+	leg := r.Leg != nil && !r.Leg.Gone
+	return slices.ContainsFunc(r.Outbox, func(e Entry) bool { return leg || len(e.Destination) > 0 })
 }
 
 // Find returns the transaction with a sequence when it is still in the ring. No source has none.

@@ -92,7 +92,7 @@ func TestDecodeRefuses(t *testing.T) {
 	}{
 		"empty":                 {nil, statestore.ErrCorrupt},
 		"stamp alone":           {[]byte(golden[:12]), statestore.ErrCorrupt},
-		"newer format":          {change(12, 2), statestore.ErrFormat},
+		"newer format":          {change(12, 3), statestore.ErrFormat},
 		"format 0":              {change(12, 0), statestore.ErrCorrupt},
 		"version 0":             {change(7, 0), statestore.ErrCorrupt},
 		"cut in header":         {[]byte(golden[:15]), statestore.ErrCorrupt},

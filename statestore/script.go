@@ -15,10 +15,30 @@ import (
 //go:embed commit.lua
 var commitSource string
 
+// commitIndexedSource is the commit script for sessions with timers, an outbox or CDRs.
+//
+//go:embed commitindexed.lua
+var commitIndexedSource string
+
 // epochSource is the epoch script.
 //
 //go:embed epoch.lua
 var epochSource string
+
+// leaseSource takes or renews a lease.
+//
+//go:embed lease.lua
+var leaseSource string
+
+// releaseSource gives a lease back.
+//
+//go:embed release.lua
+var releaseSource string
+
+// reindexSource repairs the indexes of a session.
+//
+//go:embed reindex.lua
+var reindexSource string
 
 // script is run by its hash, which the server knows after it saw the text once, until it restarts or is told to forget.
 type script struct {
@@ -31,19 +51,29 @@ func newScript(text string) script {
 	return script{text: text, hash: hex.EncodeToString(h[:])}
 }
 
+// scripts are those that run often.
+type scripts struct {
+	commit, commitIndexed, lease script
+}
+
+func newScripts() scripts {
+	return scripts{commit: newScript(commitSource), commitIndexed: newScript(commitIndexedSource), lease: newScript(leaseSource)}
+}
+
 // call is one run of a script within a pipeline.
 type call struct {
-	key  string
-	args []any
-	cmd  *redis.Cmd
+	script script
+	keys   []string
+	args   []any
+	cmd    *redis.Cmd
 }
 
 // run runs all calls as one pipeline; those that the server does not know the script for, which did nothing, are sent again with the text. Each
 // call's cmd then holds its own result or error; there is no other error.
-func (s script) run(ctx context.Context, client redis.UniversalClient, calls []call) {
+func run(ctx context.Context, client redis.UniversalClient, calls []call) {
 	p := client.Pipeline()
 	for i := range calls {
-		calls[i].cmd = p.EvalSha(ctx, s.hash, []string{calls[i].key}, calls[i].args...)
+		calls[i].cmd = p.EvalSha(ctx, calls[i].script.hash, calls[i].keys, calls[i].args...)
 	}
 	_, err := p.Exec(ctx)
 	if err == nil {
@@ -54,7 +84,7 @@ func (s script) run(ctx context.Context, client redis.UniversalClient, calls []c
 		if !redis.HasErrorPrefix(calls[i].cmd.Err(), "NOSCRIPT") {
 			continue
 		}
-		calls[i].cmd = p.Eval(ctx, s.text, []string{calls[i].key}, calls[i].args...)
+		calls[i].cmd = p.Eval(ctx, calls[i].script.text, calls[i].keys, calls[i].args...)
 		unknown++
 	}
 	if unknown > 0 {

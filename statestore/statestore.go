@@ -19,10 +19,10 @@ const poolSize = 4096
 // Store keeps sessions in Redis. It may be used by many goroutines.
 type Store struct {
 	// static after Open
-	cfg    Config
-	client redis.UniversalClient
-	commit script
-	log    zerolog.Logger
+	cfg     Config
+	client  redis.UniversalClient
+	scripts scripts
+	log     zerolog.Logger
 }
 
 // Open connects, waiting up to ConnectTimeout for the server, and checks that the server fits: its version, and that the namespace is
@@ -36,7 +36,7 @@ func Open(ctx context.Context, cfg Config, log zerolog.Logger) (*Store, error) {
 		return nil, fmt.Errorf("state store: url: %w", err)
 	}
 	redis.SetLogger(clientLog{log})
-	s := &Store{cfg: cfg, client: redis.NewUniversalClient(options(cfg, t)), commit: newScript(commitSource), log: log}
+	s := &Store{cfg: cfg, client: redis.NewUniversalClient(options(cfg, t)), scripts: newScripts(), log: log}
 	if err := s.prepare(ctx, t); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -88,12 +88,32 @@ func options(cfg Config, t target) *redis.UniversalOptions {
 	}
 }
 
+// Partition is that of a session, 0 <= p < Config.Partitions.
+func (s *Store) Partition(key []byte) int { return int(xxh3.Hash(key) % uint64(s.cfg.Partitions)) }
+
+// Partitions is how many there are.
+func (s *Store) Partitions() int { return s.cfg.Partitions }
+
+// Suffixes of keys that a partition has beside its sessions.
+const (
+	dueIndex     = ":due"   // sorted set of session keys by their earliest timer
+	pendingIndex = ":out"   // sorted set of session keys by when to look after their outbox
+	leaseName    = ":lease" // who runs timers and outboxes
+	cdrStream    = ":cdr"
+	cdrCount     = ":cdr:n"
+)
+
+// partitionKey is "<namespace>:{<partition>}<suffix>".
+func (s *Store) partitionKey(partition int, suffix string) string {
+	return s.cfg.Namespace + ":{" + strconv.Itoa(partition) + "}" + suffix
+}
+
 // redisKey is "<namespace>:{<partition>}:s:<session key>".
 func (s *Store) redisKey(key []byte) string {
 	b := make([]byte, 0, len(s.cfg.Namespace)+len(key)+16)
 	b = append(b, s.cfg.Namespace...)
 	b = append(b, ":{"...)
-	b = strconv.AppendUint(b, xxh3.Hash(key)%uint64(s.cfg.Partitions), 10)
+	b = strconv.AppendInt(b, int64(s.Partition(key)), 10)
 	b = append(b, "}:s:"...)
 	return string(append(b, key...))
 }

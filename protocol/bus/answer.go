@@ -23,6 +23,8 @@ const (
 	Unavailable
 	// Quarantined means that the handler failed on it again and again; it was set aside and counts as done.
 	Quarantined
+	// Refused means that the handler answered it and wrote nothing; nothing is to be sent again.
+	Refused
 )
 
 // String is the status in lower case, "status(9)" for an unknown one.
@@ -42,15 +44,17 @@ func (s Status) String() string {
 		return "unavailable"
 	case Quarantined:
 		return "quarantined"
+	case Refused:
+		return "refused"
 	default:
 		return fmt.Sprintf("status(%d)", uint8(s))
 	}
 }
 
-// Done tells that the message needs no further attempt: its effect is in, or it
-// was set aside for good.
+// Done tells that the message needs no further attempt: its effect is in, it was
+// set aside for good, or refused.
 func (s Status) Done() bool {
-	return s == Committed || s == Replayed || s == Stale || s == Quarantined
+	return s == Committed || s == Replayed || s == Stale || s == Quarantined || s == Refused
 }
 
 // Reply is a message for the station, on the association that the envelope's
@@ -66,7 +70,7 @@ type Reply struct {
 //
 // Layout of one in a frame, big-endian; the last three fields only with a reply:
 //
-//	entry u64 | attempt u32 | status u8 | flags u8 (1: unordered reply, 2: has reply) |
+//	entry u64 | attempt u32 | status u8 | flags u8 (1: unordered reply, 2: has reply, 4: abort the association) |
 //	stream u16 | ppid u32 | payload length u32 | payload
 type Answer struct {
 	Entry    uint64 // as in the envelope
@@ -74,6 +78,8 @@ type Answer struct {
 	Status   Status
 	HasReply bool  // Reply is meant
 	Reply    Reply // zero without HasReply
+
+	AbortAssociation bool // the association is outdated: it is aborted, after the reply if there is one
 }
 
 const (
@@ -89,6 +95,7 @@ const (
 	answerFrame  = "answers frame"
 	answersCount = 18 // offset of the count
 	flagReply    = 2
+	flagOutdated = 4
 )
 
 // Size is the number of bytes which the answer takes in a frame.
@@ -151,13 +158,18 @@ func (w *AnswerWriter) Append(a *Answer) error {
 }
 
 func (a *Answer) flags() byte {
+	flags := byte(0)
+	if a.AbortAssociation {
+		flags = flagOutdated
+	}
+
 	switch {
 	case !a.HasReply:
-		return 0
+		return flags
 	case a.Reply.Unordered:
-		return flagReply | flagUnordered
+		return flags | flagReply | flagUnordered
 	default:
-		return flagReply
+		return flags | flagReply
 	}
 }
 
@@ -228,11 +240,11 @@ func checkAnswer(b []byte, at int) (int, error) {
 		return 0, cut(answerFrame, b, at, field{"entry", 8}, field{"attempt", 4}, field{"status", 1}, field{"flags", 1})
 	}
 
-	if s := Status(b[at+12]); s < Committed || s > Quarantined {
+	if s := Status(b[at+12]); s < Committed || s > Refused {
 		return 0, &FrameError{What: answerFrame, Field: "status", Offset: at + 12, Fault: s.String() + " is unknown"}
 	}
 
-	switch b[at+13] {
+	switch b[at+13] &^ flagOutdated {
 	case 0:
 		return at + AnswerOverhead, nil
 	case flagReply, flagReply | flagUnordered:
@@ -281,6 +293,8 @@ func (r *AnswerReader) Next(a *Answer) bool {
 		Attempt:  binary.BigEndian.Uint32(b[8:]),
 		Status:   Status(b[12]),
 		HasReply: b[13]&flagReply != 0,
+
+		AbortAssociation: b[13]&flagOutdated != 0,
 	}
 	end := AnswerOverhead
 

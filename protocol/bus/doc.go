@@ -8,6 +8,8 @@
 //	    |  +--- skyring.<ns>.hello        Hello --------------------------------------+ |
 //	    |       skyring.<ns>.hb           Heartbeat <-----------------------------------+
 //	    +------ skyring.<ns>.disp.<id>    answers frames, and NATS' own 503 <-----------+
+//	    |       skyring.<ns>.disp.<id>    deliver frames, reply subject = dlv.<id> <----+
+//	    +-----> skyring.<ns>.dlv.<id>     delivered frames
 //
 //	operator --- skyring.<ns>.status.disp     empty query, DispatcherStatus of each dispatcher
 //	         --- skyring.<ns>.status.node     empty query, NodeStatus of each processor

@@ -22,6 +22,8 @@ const (
 	kindEpochRequest
 	kindEpochReply
 	kindHello
+	kindDeliver
+	kindDelivered
 
 	kindNodeRequest kind = 32
 )

@@ -2,6 +2,7 @@ package bus
 
 import (
 	"fmt"
+	"strings"
 )
 
 // MaxIDLen is the longest id of a node, dispatcher or namespace, in bytes.
@@ -44,6 +45,15 @@ func (n Namespace) NodeStatuses() string { return n.subject("status.node") }
 
 // Ask is the subject on which a processor answers an EpochRequest or a NodeRequest.
 func (n Namespace) Ask(id string) string { return n.subject("ask.") + id }
+
+// Delivered is the subject on which a processor takes the answers to its deliver
+// frames; they carry it as reply subject.
+func (n Namespace) Delivered(id string) string { return n.subject("dlv.") + id }
+
+// DispatcherID is the id in a subject that Dispatcher made; false for any other.
+func (n Namespace) DispatcherID(subject string) (string, bool) {
+	return strings.CutPrefix(subject, n.Dispatcher(""))
+}
 
 func (n Namespace) subject(rest string) string { return "skyring." + string(n) + "." + rest }
 

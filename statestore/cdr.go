@@ -1,0 +1,77 @@
+package statestore
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"time"
+
+	"github.com/redis/go-redis/v9"
+)
+
+const (
+	cdrBatch = 256                    // CDRs read of one partition at a time
+	cdrPoll  = 100 * time.Millisecond // between two looks for new ones
+)
+
+// CDR is one call data record, in the order in which its partition's sessions wrote them.
+type CDR struct {
+	Partition int
+	Sequence  uint64 // 1, 2, 3, ... in the partition: one that is missing was lost
+	ID        string // where to go on after it
+	Payload   []byte
+}
+
+// CDRs reads call data records of all partitions that come after those named by from (partition to ID; none: from the first), at most some hundreds
+// of each. When there is none it waits up to block for one (0: not at all). The caller notes the last ID of each partition and asks again.
+func (s *Store) CDRs(ctx context.Context, from map[int]string, block time.Duration) ([]CDR, error) {
+	end := time.NewTimer(block)
+	defer end.Stop()
+	tick := time.NewTicker(cdrPoll)
+	defer tick.Stop()
+	for {
+		cdrs, err := s.readCDRs(ctx, from)
+		if err != nil || len(cdrs) > 0 || block <= 0 {
+			return cdrs, err
+		}
+		select {
+		case <-ctx.Done():
+			return nil, context.Cause(ctx)
+		case <-end.C:
+			return nil, nil
+		case <-tick.C:
+		}
+	}
+}
+
+func (s *Store) readCDRs(ctx context.Context, from map[int]string) ([]CDR, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	p := s.client.Pipeline()
+	cmds := make([]*redis.XMessageSliceCmd, s.cfg.Partitions)
+	for i := range cmds {
+		start := "-"
+		if id := from[i]; id != "" {
+			start = "(" + id
+		}
+		cmds[i] = p.XRangeN(ctx, s.partitionKey(i, cdrStream), start, "+", cdrBatch)
+	}
+	_, _ = p.Exec(ctx) // each command holds its own
+	var cdrs []CDR
+	for i, c := range cmds {
+		messages, err := c.Result()
+		if err != nil {
+			return nil, fmt.Errorf("read CDRs of partition %d: %w", i, err)
+		}
+		for _, m := range messages {
+			n, _ := m.Values["n"].(string)
+			payload, _ := m.Values["d"].(string)
+			sequence, err := strconv.ParseUint(n, 10, 64)
+			if err != nil {
+				return nil, fmt.Errorf("CDR %s of partition %d: sequence: %w", m.ID, i, err)
+			}
+			cdrs = append(cdrs, CDR{Partition: i, Sequence: sequence, ID: m.ID, Payload: []byte(payload)})
+		}
+	}
+	return cdrs, nil
+}
