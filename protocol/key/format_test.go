@@ -58,7 +58,8 @@ func TestParseRefuses(t *testing.T) {
 func TestKindNames(t *testing.T) {
 	for k, want := range map[key.Kind]string{
 		key.KindAssociation: "association", key.KindS1AP: "s1ap", key.KindNGAP: "ngap", key.KindISUP: "isup", key.KindSCCP: "sccp",
-		key.KindM3UA: "m3ua", key.KindDiameter: "diameter", key.KindH248: "h248", 0: "kind 0", 77: "kind 77",
+		key.KindM3UA: "m3ua", key.KindDiameter: "diameter", key.KindH248: "h248",
+		key.KindStation: "station", key.KindCall: "call", key.KindPool: "pool", 0: "kind 0", 77: "kind 77",
 	} {
 		if got := k.String(); got != want {
 			t.Errorf("kind %d is %q, want %q", uint8(k), got, want)

@@ -34,7 +34,7 @@ func unhex(tb testing.TB, s string) []byte {
 func vectors(tb testing.TB) []vector {
 	tb.Helper()
 
-	return slices.Concat(s1apVectors(tb), ngapVectors(tb), m3uaVectors(tb), diameterVectors(tb), h248Vectors(tb), []vector{
+	return slices.Concat(s1apVectors(tb), ngapVectors(tb), m3uaVectors(tb), diameterVectors(tb), h248Vectors(tb), esspVectors(tb), []vector{
 		{"no protocol", 0, []byte("anything"), association1},
 		{"M2UA", 2, unhex(tb, "01 00 06 01 00000008"), association1},
 		{"X2AP", 27, unhex(tb, "00 06 00 04 00 00 00 00"), association1},
