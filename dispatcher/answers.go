@@ -7,15 +7,22 @@ import (
 	"skyring/protocol/bus"
 )
 
-// onAnswers takes an answers frame of a processor, or NATS' word that nobody listens
-// on a node's subject. The subscription's goroutine calls it.
-func (d *Dispatcher) onAnswers(m bus.Message) {
-	if m.NoResponders {
+// onFrame takes what arrives on the dispatcher's subject: answers and deliveries of
+// processors, and NATS' word that nobody listens on a node's subject. The
+// subscription's goroutine calls it.
+func (d *Dispatcher) onFrame(m bus.Message) {
+	switch {
+	case m.NoResponders:
 		d.onNoResponders(m.For)
-
-		return
+	case bus.IsDeliver(m.Data):
+		d.onDeliver(m)
+	default:
+		d.onAnswers(m)
 	}
+}
 
+// onAnswers takes an answers frame.
+func (d *Dispatcher) onAnswers(m bus.Message) {
 	frame, err := bus.DecodeAnswers(m.Data)
 	if err != nil {
 		d.count.drop(DropAnswersFrame, 1)

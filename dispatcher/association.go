@@ -10,9 +10,8 @@ import (
 	"github.com/rs/zerolog"
 
 	"skyring/dispatcher/routing"
-	"skyring/protocol/bus"
+	"skyring/protocol"
 	"skyring/protocol/key"
-	"skyring/protocol/receipt"
 	"skyring/protocol/transport"
 )
 
@@ -25,7 +24,7 @@ type association struct {
 	epoch      uint64
 	log        zerolog.Logger
 	credit     *credit
-	replies    chan transport.Message  // full: the peer takes no replies, and is aborted
+	outgoing   chan outgoing           // full: the peer takes nothing, and is aborted
 	giveUp     context.CancelCauseFunc // ends the sending of replies
 
 	// guarded by the dispatcher's mu
@@ -65,7 +64,7 @@ func (d *Dispatcher) serve(reading, work context.Context, link *transport.Associ
 
 	var writer sync.WaitGroup
 
-	writer.Go(func() { a.sendReplies(sending) })
+	writer.Go(func() { a.send(sending) })
 
 	d.register(a)
 	a.log.Debug().Msg("association begins")
@@ -97,7 +96,7 @@ func (d *Dispatcher) newAssociation(link *transport.Association, epoch uint64, g
 		log: d.log.With().Uint64("epoch", epoch).Stringer("peer", link.PeerAddr()).
 			Uint16("peerPort", link.PeerPort()).Logger(),
 		credit:   newCredit(d.cfg.AssociationMessages, d.cfg.AssociationBytes),
-		replies:  make(chan transport.Message, d.cfg.ReplyQueue),
+		outgoing: make(chan outgoing, d.cfg.ReplyQueue),
 		giveUp:   giveUp,
 		ordinals: make(map[lane]uint64),
 	}
@@ -116,7 +115,7 @@ func (d *Dispatcher) unregister(a *association) {
 	defer d.mu.Unlock()
 
 	delete(d.associations, a.epoch)
-	close(a.replies)
+	close(a.outgoing)
 }
 
 // close shuts an association down that has not ended yet.
@@ -153,109 +152,72 @@ func (a *association) deliver(m transport.Message) {
 		return
 	}
 
+	if err := d.submit(a, m); err != nil {
+		a.credit.release(len(m.Payload))
+		d.count.drop(DropMalformed, 1)
+		a.link.Abort("ESSP: " + err.Error())
+	}
+}
+
+// submit numbers a message and gives it to the core. What ESSP's keys need and a message
+// lacks is an error: it is of no station, so that nobody could be answered.
+func (d *Dispatcher) submit(a *association, m transport.Message) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 
-	d.submit(a, m)
-	d.wake()
-}
+	k, ppid, err := d.keyOf(a, &m)
+	d.protocols[protocolOf(ppid)]++
 
-// submit numbers a message and gives it to the core. The caller holds mu.
-func (d *Dispatcher) submit(a *association, m transport.Message) {
-	k, err := key.Append(d.key[:0], a.epoch, m.PPID, m.Payload)
 	if fault, ok := errors.AsType[key.Fault](err); ok {
 		d.faults[fault]++
+
+		if ppid == protocol.PPID {
+			return err
+		}
 	}
 
 	in := lane{m.Stream, m.Unordered}
 	a.ordinals[in]++
 	a.sequence++
 
-	d.core.Submit(d.now(), &routing.Message{
+	now := d.now()
+
+	var giveUp time.Duration
+	if ppid == protocol.PPID { // its station sends it again
+		giveUp = now + d.cfg.Expiry
+	}
+
+	d.core.Submit(now, &routing.Message{
 		Epoch:     a.epoch,
 		Sequence:  a.sequence,
 		Ordinal:   a.ordinals[in],
 		Stream:    m.Stream,
 		Unordered: m.Unordered,
-		PPID:      m.PPID,
+		PPID:      ppid,
 		Key:       k,
 		Hash:      key.Hash(k),
 		Payload:   m.Payload,
+		GiveUp:    giveUp,
 	})
+	d.wake()
+
+	return nil
 }
 
-// finished queues the reply or receipt of a message that is done. The caller holds
-// the dispatcher's mu.
-func (a *association) finished(f *routing.Finished) {
-	a.credit.release(len(f.Payload))
-
-	var m transport.Message
-
-	switch {
-	case f.GivenUp:
-		return
-	case f.HasReply:
-		m = transport.Message{Stream: f.Reply.Stream, PPID: f.Reply.PPID, Unordered: f.Reply.Unordered, Payload: f.Reply.Payload}
-	case a.dispatcher.cfg.Receipts:
-		m = transport.Message{PPID: receipt.PPID, Payload: receiptOf(f)}
+// keyOf is the key of a message and the PPID that processors know its protocol by: they
+// know ESSP by one. The error is a key.Fault, and the key then that of the association.
+// The caller holds mu.
+func (d *Dispatcher) keyOf(a *association, m *transport.Message) (k []byte, ppid uint32, err error) {
+	switch m.PPID {
+	case d.cfg.ESSPPPID:
+		ppid = protocol.PPID
+	case protocol.PPID: // not ESSP here, whatever it is
+		return key.Association(d.key[:0], a.epoch), 0, nil
 	default:
-		return
+		ppid = m.PPID
 	}
 
-	select {
-	case a.replies <- m:
-	default:
-		a.dispatcher.count.drop(DropReplyQueue, 1)
-		a.giveUp(errTakesNothing)
-	}
-}
+	k, err = key.Append(d.key[:0], a.epoch, ppid, m.Payload)
 
-func receiptOf(f *routing.Finished) []byte {
-	r := receipt.Receipt{
-		Stream:    f.Stream,
-		Unordered: f.Unordered,
-		Ordinal:   f.Ordinal,
-		Hash:      receipt.Hash(f.Payload),
-		Status:    receiptStatus(f.Status),
-	}
-
-	return r.Append(make([]byte, 0, receipt.Size))
-}
-
-func receiptStatus(s bus.Status) receipt.Status {
-	switch s {
-	case bus.Stale:
-		return receipt.Stale
-	case bus.Quarantined:
-		return receipt.Quarantined
-	case bus.Committed, bus.Replayed, bus.Gap, bus.Expired, bus.Unavailable: // the last three finish nothing
-		return receipt.Committed
-	default:
-		return receipt.Committed
-	}
-}
-
-// sendReplies sends what finished queues, in order, until unregister ends the queue,
-// the association ends, or ctx does: then the peer is aborted.
-func (a *association) sendReplies(ctx context.Context) {
-	c := &a.dispatcher.count
-
-	for m := range a.replies {
-		err := a.link.Send(ctx, m)
-
-		switch {
-		case err == nil && m.PPID == receipt.PPID:
-			c.receipts.Add(1)
-		case err == nil:
-			c.replies.Add(1)
-		case ctx.Err() != nil:
-			c.drop(DropReplySend, 1)
-			a.link.Abort(context.Cause(ctx).Error())
-		case a.link.Err() != nil:
-			c.drop(DropReplySend, 1)
-		default: // one message that cannot be sent: a stream too many
-			c.drop(DropReplySend, 1)
-			a.log.Warn().Err(err).Msg("reply not sent")
-		}
-	}
+	return k, ppid, err //nolint:wrapcheck // a fault, to be counted by
 }

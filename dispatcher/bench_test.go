@@ -100,7 +100,7 @@ func BenchmarkDispatch(b *testing.B) {
 		})
 		work.Go(func() {
 			for range n {
-				<-f.Replies()
+				f.Reply()
 			}
 		})
 	}

@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"skyring/dispatcher/routing"
+	"skyring/protocol"
 	"skyring/protocol/bus"
+	"skyring/protocol/receipt"
 	"skyring/ring"
 )
 
@@ -19,6 +21,9 @@ type Config struct {
 	Namespace bus.Namespace `yaml:"-"` // set by the owner of the configuration: it is the same for all sections
 	// Receipts makes the dispatcher answer each committed message that has no reply of its own with a receipt.
 	Receipts bool `env:"RECEIPTS" yaml:"receipts"`
+
+	// ESSPPPID is the SCTP payload protocol identifier under which stations speak ESSP.
+	ESSPPPID uint32 `env:"ESSP_PPID" yaml:"esspPPID"`
 
 	// Window is how many messages of a key may be in flight; at most the 8 replies that a record keeps for a source.
 	Window int `env:"WINDOW" yaml:"window"`
@@ -34,7 +39,7 @@ type Config struct {
 	RetryRate float64 `env:"RETRY_RATE" yaml:"retryRate"`
 	// Probe is how long a node that holds messages may answer nothing before one of them is sent again to see whether it is there.
 	Probe time.Duration `env:"PROBE" yaml:"probe"`
-	// Expiry is how long after it is sent an attempt may still commit, by Redis' clock.
+	// Expiry is how long after it is sent an attempt may still commit, by Redis' clock. An ESSP message is given up then: its station sends it again.
 	Expiry time.Duration `env:"EXPIRY" yaml:"expiry"`
 
 	// Heartbeat is the interval at which processors report: suspect after 2.5, dead after 4 without.
@@ -75,6 +80,7 @@ func DefaultConfig() Config {
 	return Config{
 		ID:        "d1",
 		Namespace: "default",
+		ESSPPPID:  protocol.PPID,
 
 		Window:      8,
 		Deadline:    400 * time.Millisecond,
@@ -114,6 +120,7 @@ func (c Config) Validate() error {
 	return errors.Join(
 		named("id", bus.ValidateID(c.ID)),
 		named("namespace", c.Namespace.Validate()),
+		named("esspPPID", validPPID(c.ESSPPPID)),
 		between("window", c.Window, 1, maxWindow),
 		atLeast("deadline", c.Deadline, 10*time.Millisecond),
 		atLeast("deadlineMax", c.DeadlineMax, c.Deadline),
@@ -137,6 +144,15 @@ func (c Config) Validate() error {
 		atLeast("clockRefresh", c.ClockRefresh, 100*time.Millisecond),
 		atLeast("drainTimeout", c.DrainTimeout, time.Millisecond),
 	)
+}
+
+// validPPID refuses what stands for something else.
+func validPPID(ppid uint32) error {
+	if ppid == 0 || ppid == receipt.PPID || ppid != protocol.PPID && protocolOf(ppid) != payloadOther {
+		return fmt.Errorf("%d is taken: %d, or another one for private use, is right", ppid, protocol.PPID)
+	}
+
+	return nil
 }
 
 func named(key string, err error) error {

@@ -34,16 +34,18 @@ type Dispatcher struct {
 	drained     chan struct{} // closed when nothing more will be answered
 
 	count   counters
+	courier courier
 	asker   asker
 	reading atomic.Int32 // associations whose reading has not ended
 
 	mu           sync.Mutex
-	core         *routing.Core           // guarded by mu
-	associations map[uint64]*association // by epoch; guarded by mu
-	kicks        map[routing.Node]kick   // of the outbox writers; guarded by mu
-	ready        []routing.Node          // scratch; guarded by mu
-	key          [key.MaxLen]byte        // scratch; guarded by mu
-	faults       [key.Faults]uint64      // messages by the fault of their key; guarded by mu
+	core         *routing.Core            // guarded by mu
+	associations map[uint64]*association  // by epoch; guarded by mu
+	kicks        map[routing.Node]kick    // of the outbox writers; guarded by mu
+	ready        []routing.Node           // scratch; guarded by mu
+	key          [key.MaxLen]byte         // scratch; guarded by mu
+	faults       [key.Faults]uint64       // messages by the fault of their key; guarded by mu
+	protocols    [payloadProtocols]uint64 // messages by their payload protocol; guarded by mu
 }
 
 // kick is the token that wakes the writer of an outbox.
@@ -65,7 +67,7 @@ func New(cfg Config, endpoint *transport.Endpoint, conn *bus.Conn, log zerolog.L
 
 	incarnation, seed := random64(), random64()
 
-	return &Dispatcher{
+	d := &Dispatcher{
 		cfg:          cfg,
 		endpoint:     endpoint,
 		conn:         conn,
@@ -79,7 +81,11 @@ func New(cfg Config, endpoint *transport.Endpoint, conn *bus.Conn, log zerolog.L
 		core:         routing.New(cfg.routing(), seed),
 		associations: make(map[uint64]*association),
 		kicks:        make(map[routing.Node]kick),
-	}, nil
+		courier:      courier{outcomes: make(chan outcome, courierQueue)},
+	}
+	d.courier.count = &d.count
+
+	return d, nil
 }
 
 func random64() uint64 {
@@ -117,6 +123,7 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 
 	background.Go(func() { d.keepMembers(work) })
 	background.Go(func() { d.keepClock(work) })
+	background.Go(func() { d.carryOutcomes(work) })
 
 	d.log.Info().Str("namespace", string(d.cfg.Namespace)).Stringer("address", d.endpoint.LocalAddr()).Msg("dispatcher serves")
 
@@ -147,7 +154,7 @@ func (d *Dispatcher) accept(ctx, work context.Context, readers *sync.WaitGroup) 
 
 // subscribe listens to answers and heartbeats and says hello.
 func (d *Dispatcher) subscribe() ([]*bus.Subscription, error) {
-	answers, err := d.conn.Subscribe(d.subject, d.onAnswers)
+	answers, err := d.conn.Subscribe(d.subject, d.onFrame)
 	if err != nil {
 		return nil, fmt.Errorf("dispatcher %s: %w", d.cfg.ID, err)
 	}

@@ -13,14 +13,21 @@
 //	                              +---+--------------------------------^--+
 //	            writeOutbox: a        |  Fill                          |  Answer, Heartbeat,
 //	            goroutine a node      v                                |  NoResponders
-//	                              NATS node.<id>              NATS disp.<id>, hb
-//	                                                                   |
-//	   Send <-- sendReplies: a goroutine for each association <-- finished: reply or receipt
+//	                              NATS node.<id>              NATS disp.<id>, hb --> deliver
+//	                                                                   |                |
+//	   Send <-- send: a goroutine for each association <-- finished: reply or receipt   |
+//	             |      <------------------------------- message for the station -------+
+//	             +--> carryOutcomes --> NATS dlv.<id>: SCTP has it, or no association
 //
 // A message is acknowledged by a reply or receipt, which go out after its commit, and
 // by nothing else: SCTP's SACK says only that it arrived. Nothing that was read is
 // dropped; what cannot be held is not read, so that SCTP's window closes. What an
 // association leaves unanswered when it ends is still brought to its commit.
+//
+// ESSP differs in this: stations send what is not answered again, so a message that is
+// not committed within Expiry is given up; it is answered by its own replies and never
+// by receipts; and processors send stations messages that no message of theirs asked
+// for (deliveries), through the same queue, so that they keep their order.
 //
 // The endpoint and the NATS connection are the caller's and must outlive Run, which
 // needs them to drain:

@@ -16,7 +16,7 @@ func (d *Dispatcher) NewFeed(epoch uint64, inFlight int) *Feed {
 		dispatcher: d,
 		epoch:      epoch,
 		credit:     newCredit(inFlight, d.cfg.AssociationBytes),
-		replies:    make(chan transport.Message, 1<<13), // never full: credit comes back before the reply is taken
+		outgoing:   make(chan outgoing, 1<<13), // never full: credit comes back before the reply is taken
 		giveUp:     func(error) {},
 		ordinals:   make(map[lane]uint64),
 	}
@@ -28,8 +28,8 @@ func (d *Dispatcher) NewFeed(epoch uint64, inFlight int) *Feed {
 // Deliver takes a message as an association does.
 func (f *Feed) Deliver(m transport.Message) { f.a.deliver(m) }
 
-// Replies are those to be sent to the station.
-func (f *Feed) Replies() <-chan transport.Message { return f.a.replies }
+// Reply waits for the next message to be sent to the station.
+func (f *Feed) Reply() transport.Message { return (<-f.a.outgoing).Message }
 
 // Serve runs the dispatcher without accepting associations, until the function that
 // it returns is called.

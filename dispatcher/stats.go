@@ -3,6 +3,7 @@ package dispatcher
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"sync/atomic"
 
 	"skyring/dispatcher/routing"
@@ -31,12 +32,18 @@ const (
 	DropHeartbeat
 	// DropReplyAssociation is a reply or receipt whose association has ended.
 	DropReplyAssociation
-	// DropReplyQueue is a reply or receipt to a peer that takes none; its association is aborted.
+	// DropReplyQueue is a reply, receipt or delivery to a peer that takes none; its association is aborted.
 	DropReplyQueue
-	// DropReplySend is a reply or receipt that could not be sent.
+	// DropReplySend is a reply, receipt or delivery that could not be sent.
 	DropReplySend
+	// DropMalformed is an ESSP message without what tells its station; its association is aborted.
+	DropMalformed
+	// DropDeliverFrame is a frame of messages for stations that is malformed.
+	DropDeliverFrame
+	// DropDelivered is the outcome of a delivery that no processor was told of.
+	DropDelivered
 
-	drops = int(DropReplySend) + 1
+	drops = int(DropDelivered) + 1
 )
 
 // String is the reason as counters name it.
@@ -62,6 +69,12 @@ func (d Drop) String() string {
 		return "reply-queue"
 	case DropReplySend:
 		return "reply-send"
+	case DropMalformed:
+		return "message-malformed"
+	case DropDeliverFrame:
+		return "deliver-frame"
+	case DropDelivered:
+		return "delivered"
 	default:
 		return fmt.Sprintf("drop(%d)", uint8(d))
 	}
@@ -76,6 +89,8 @@ type counters struct {
 	rollbacks    atomic.Uint64
 	replies      atomic.Uint64
 	receipts     atomic.Uint64
+	outdated     atomic.Uint64
+	delivered    [bus.NoAssociation + 1]atomic.Uint64 // by bus.DeliveredStatus
 }
 
 func (c *counters) drop(why Drop, n int) { c.dropped[why].Add(uint64(n)) } //nolint:gosec // never negative
@@ -98,12 +113,15 @@ type Stats struct {
 	Frames   uint64 // NATS messages that carried them
 	Replies  uint64 // sent to stations
 	Receipts uint64 // sent to stations
+	Outdated uint64 // associations aborted because a processor said so
 
-	Answers map[string]uint64 // used, by status
-	Resent  map[string]uint64 // messages, by cause
-	Picks   map[string]uint64 // by the ring's step
-	Dropped map[string]uint64 // by reason
-	Faults  map[string]uint64 // messages keyed by association for want of a better key, by fault
+	Protocols  map[string]uint64 // messages, by payload protocol
+	Deliveries map[string]uint64 // messages that processors wanted to be sent, by outcome
+	Answers    map[string]uint64 // used, by status
+	Resent     map[string]uint64 // messages, by cause
+	Picks      map[string]uint64 // by the ring's step
+	Dropped    map[string]uint64 // by reason
+	Faults     map[string]uint64 // messages keyed by association for want of a better key, by fault
 
 	NoResponders uint64 // reports of NATS that nobody listens
 	NoBudget     uint64 // resends put off for want of budget
@@ -117,7 +135,7 @@ type Stats struct {
 // Stats takes a snapshot.
 func (d *Dispatcher) Stats() Stats {
 	d.mu.Lock()
-	core, associations, faults := d.core.Stats(), len(d.associations), d.faults
+	core, associations, faults, protocols := d.core.Stats(), len(d.associations), d.faults, d.protocols
 	d.mu.Unlock()
 
 	s := Stats{
@@ -135,6 +153,9 @@ func (d *Dispatcher) Stats() Stats {
 		Frames:       d.count.frames.Load(),
 		Replies:      d.count.replies.Load(),
 		Receipts:     d.count.receipts.Load(),
+		Outdated:     d.count.outdated.Load(),
+		Protocols:    byName[payloadProtocol](protocols[:]),
+		Deliveries:   byName[bus.DeliveredStatus](loaded(d.count.delivered[:])),
 		Answers:      byName[bus.Status](core.Answers[:]),
 		Resent:       byName[routing.Cause](core.Resent[:]),
 		Picks:        byName[ring.How](core.Picks[:]),
@@ -148,13 +169,18 @@ func (d *Dispatcher) Stats() Stats {
 		Nodes:        core.Nodes,
 	}
 
-	for i := range d.count.dropped {
-		if n := d.count.dropped[i].Load(); n > 0 {
-			s.Dropped[Drop(i).String()] = n //nolint:gosec // few reasons
-		}
-	}
+	maps.Copy(s.Dropped, byName[Drop](loaded(d.count.dropped[:])))
 
 	return s
+}
+
+func loaded(counts []atomic.Uint64) []uint64 {
+	values := make([]uint64, len(counts))
+	for i := range counts {
+		values[i] = counts[i].Load()
+	}
+
+	return values
 }
 
 // byName turns counters that are indexed by a named type into a map.

@@ -11,9 +11,11 @@ type Finished struct {
 	Message // without Key
 
 	GivenUp  bool       // it was not answered in time; what follows is zero
-	Status   bus.Status // Committed, Replayed, Stale or Quarantined
+	Status   bus.Status // Committed, Replayed, Stale, Quarantined or Refused
 	HasReply bool
 	Reply    bus.Reply // its payload is the answer's
+
+	AbortAssociation bool // after the reply
 }
 
 // Heard says that a node's incarnation answered something: it is not stalled. The
@@ -36,7 +38,8 @@ func (c *Core) Heard(now time.Duration, incarnation uint64) {
 // Answer takes one answer of a node's incarnation. What is done by it Done returns.
 //
 // An answer to an older attempt counts when it says that the effect is in: a commit
-// is a fact, whoever made it. Anything else of an older attempt is dropped.
+// is a fact, whoever made it. Anything else of an older attempt is dropped: what that
+// one was refused the present one may get.
 func (c *Core) Answer(now time.Duration, incarnation uint64, a *bus.Answer) {
 	c.at(now)
 
@@ -51,7 +54,7 @@ func (c *Core) Answer(now time.Duration, incarnation uint64, a *bus.Answer) {
 		c.finish(e, incarnation, a)
 	case a.Attempt != e.attempt || e.place != written:
 		c.counts.Dropped[DropAttempt]++
-	case a.Status == bus.Quarantined:
+	case a.Status == bus.Quarantined || a.Status == bus.Refused:
 		c.finish(e, incarnation, a)
 	default:
 		c.refused(e, a.Status)
@@ -110,7 +113,7 @@ func causeOf(status bus.Status) Cause {
 		return ByGap
 	case bus.Expired:
 		return ByExpired
-	case bus.Unavailable, bus.Committed, bus.Replayed, bus.Stale, bus.Quarantined: // the last four finish them
+	case bus.Unavailable, bus.Committed, bus.Replayed, bus.Stale, bus.Quarantined, bus.Refused: // the last five finish them
 		return ByUnavailable
 	default:
 		return ByUnavailable

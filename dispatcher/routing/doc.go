@@ -11,8 +11,8 @@
 //	              v
 //	            Fill --> frame: attempt, predecessor, expiry and deadline are set here
 //	              .
-//	            Answer   Committed, Replayed, Stale, Quarantined: done, and told (Done) once all
-//	                     earlier messages of the key and association are
+//	            Answer   Committed, Replayed, Stale, Quarantined, Refused: done, and told (Done)
+//	                     once all earlier messages of the key and association are
 //	                     Gap, Expired:   the key's unanswered again, at once, then with growing waits
 //	                     Unavailable:    again after a wait that grows up to Deadline
 //	                     an older attempt: only "the effect is in" counts; the rest is dropped

@@ -19,11 +19,12 @@ import (
 // bus that loses, repeats and reorders, nodes that die, come back, stop and wake.
 // Whatever happens, each message takes effect once and is told as done once, and the
 // messages of a key and association take effect and are told as done in order. Those
-// of one key are given up after a while: they may have no effect, in order.
+// of one key may be refused and are given up after a while: they may have no effect.
 
 const replyRing = 8
 
-// mortal is the key whose messages are given up when they are not answered in time.
+// mortal is the key whose messages may be refused, and are given up when they are not
+// answered in time.
 const mortal = "b"
 
 type message struct{ epoch, sequence uint64 }
@@ -65,7 +66,7 @@ type world struct {
 	sources   map[string]*source
 	keyOf     map[message]string   // key and epoch
 	done      map[string][]message // as told to the stations
-	givenUp   map[message]bool
+	noEffect  map[message]bool     // may have none: given up or refused
 }
 
 func testConfig() routing.Config {
@@ -104,7 +105,7 @@ func newWorld(t *rapid.T) *world {
 		sources:   map[string]*source{},
 		keyOf:     map[message]string{},
 		done:      map[string][]message{},
-		givenUp:   map[message]bool{},
+		noEffect:  map[message]bool{},
 	}
 
 	for i := range rapid.IntRange(1, 4).Draw(t, "nodes") {
@@ -213,14 +214,16 @@ func (w *world) apply(e *bus.Envelope) bus.Answer {
 	return a
 }
 
-// process makes a node handle the frame of its inbox at an index.
-func (w *world) process(p *processor, at int, unavailable bool) {
+const willing bus.Status = 0
+
+// process makes a node handle the frame of its inbox at an index, or refuse it.
+func (w *world) process(p *processor, at int, refuse bus.Status) {
 	frame := p.inbox[at]
 	p.inbox = slices.Delete(p.inbox, at, at+1)
 
 	for i := range frame {
-		a := bus.Answer{Entry: frame[i].Entry, Attempt: frame[i].Attempt, Status: bus.Unavailable}
-		if !unavailable {
+		a := bus.Answer{Entry: frame[i].Entry, Attempt: frame[i].Attempt, Status: refuse}
+		if refuse == willing || refuse == bus.Refused && string(frame[i].Key) != mortal {
 			a = w.apply(&frame[i])
 		}
 
@@ -241,8 +244,8 @@ func (w *world) deliver(at int) {
 // in that order.
 func (w *world) told() {
 	for _, f := range w.core.Done() {
-		if f.GivenUp {
-			w.givenUp[message{f.Epoch, f.Sequence}] = true
+		if f.GivenUp || f.Status == bus.Refused {
+			w.noEffect[message{f.Epoch, f.Sequence}] = true
 		}
 
 		if f.Status == bus.Stale {
@@ -295,6 +298,17 @@ func (w *world) rebuild() {
 func (w *world) actions() map[string]func(*rapid.T) {
 	percent := func(t *rapid.T, n int) bool { return rapid.IntRange(0, 99).Draw(t, "percent") < n }
 
+	refusal := func(t *rapid.T) bus.Status {
+		switch n := rapid.IntRange(0, 99).Draw(t, "refusal"); {
+		case n < 10:
+			return bus.Unavailable
+		case n < 20:
+			return bus.Refused
+		default:
+			return willing
+		}
+	}
+
 	carry := func(t *rapid.T) {
 		for range 3 {
 			w.carry(w.node(), percent(t, 10))
@@ -304,7 +318,7 @@ func (w *world) actions() map[string]func(*rapid.T) {
 		for range 3 {
 			p := w.node()
 			if len(p.inbox) > 0 && p.alive {
-				w.process(p, rapid.IntRange(0, len(p.inbox)-1).Draw(t, "frame"), percent(t, 10))
+				w.process(p, rapid.IntRange(0, len(p.inbox)-1).Draw(t, "frame"), refusal(t))
 			}
 		}
 	}
@@ -399,7 +413,7 @@ func (w *world) heal() {
 			w.carry(p, false)
 
 			for len(p.inbox) > 0 {
-				w.process(p, 0, false)
+				w.process(p, 0, willing)
 			}
 		}
 
@@ -414,7 +428,7 @@ func (w *world) heal() {
 func (w *world) check() {
 	for of, want := range w.ordered {
 		effects := slices.DeleteFunc(slices.Clone(want), func(m message) bool {
-			return w.givenUp[m] && !slices.Contains(w.committed[of], m)
+			return w.noEffect[m] && !slices.Contains(w.committed[of], m)
 		})
 		if !slices.Equal(effects, w.committed[of]) {
 			w.t.Fatalf("%s was submitted as %v and committed as %v", of, want, w.committed[of])

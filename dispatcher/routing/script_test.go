@@ -310,7 +310,7 @@ func (s *scene) answer(t *testing.T, a arguments) {
 	t.Helper()
 
 	var status bus.Status
-	for status = bus.Committed; status < bus.Quarantined && status.String() != a["status"]; status++ {
+	for status = bus.Committed; status < bus.Refused && status.String() != a["status"]; status++ {
 	}
 
 	incarnation := s.nodes[a["from"]].Incarnation

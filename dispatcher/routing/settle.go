@@ -73,7 +73,10 @@ func (c *Core) tellHeld(s *session, epoch uint64, next *entry) {
 // tell adds a message to what Done returns, and forgets it.
 func (c *Core) tell(e *entry) {
 	a := &e.answer
-	c.done = append(c.done, Finished{Message: e.message, Status: a.Status, HasReply: a.HasReply, Reply: a.Reply, GivenUp: e.givenUp})
+	c.done = append(c.done, Finished{
+		Message: e.message, GivenUp: e.givenUp,
+		Status: a.Status, HasReply: a.HasReply, Reply: a.Reply, AbortAssociation: a.AbortAssociation,
+	})
 	c.entries.put(e)
 }
 

@@ -3,6 +3,7 @@ package routing
 import (
 	"fmt"
 
+	"skyring/protocol/bus"
 	"skyring/ring"
 )
 
@@ -145,7 +146,7 @@ func (d Drop) String() string {
 }
 
 const (
-	statuses = 8 // bus.Status, from 1 on
+	statuses = int(bus.Refused) + 1
 	hows     = int(ring.None)
 )
 
@@ -155,7 +156,7 @@ type Counts struct {
 	Written   uint64           // envelopes written, resends included
 	Probes    uint64           // envelopes written again to see whether a node is there
 	Resent    [causes]uint64   // messages taken back to be sent again
-	Answers   [statuses]uint64 // answers used, by bus.Status
+	Answers   [statuses]uint64 // answers used, by bus.Status, which begins at 1
 	Dropped   [drops]uint64    // answers and heartbeats not used
 	Picks     [hows]uint64     // picks that found a node, by ring.How
 	Parked    uint64           // times that a key found no node
@@ -168,6 +169,7 @@ type NodeStats struct {
 	ID          string
 	Incarnation uint64
 	Status      Status
+	Twin        bool // a second live process has the id
 	Capacity    uint32
 	Share       float64 // of the ring's slots, 0 to 1
 	InFlight    int     // messages
@@ -209,6 +211,7 @@ func (c *Core) Stats() Stats {
 			ID:                n.id,
 			Incarnation:       n.incarnation,
 			Status:            n.status(),
+			Twin:              n.twin,
 			Capacity:          n.capacity,
 			InFlight:          n.inFlight,
 			Bytes:             n.bytes,

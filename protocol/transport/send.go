@@ -97,6 +97,35 @@ func (a *Association) fragments(size int) uint32 {
 	return uint32((size + fragment - 1) / fragment)
 }
 
+// Flush waits until the peer has acknowledged all that was sent before, ctx ends or the association does; the error is
+// then that of Send. Other senders wait meanwhile. It is for who has something to say before Abort.
+func (a *Association) Flush(ctx context.Context) error {
+	if a.isDone() {
+		return a.Err()
+	}
+	s := &a.sending
+	select {
+	case s.turn <- struct{}{}:
+		defer func() { <-s.turn }()
+	case <-ctx.Done():
+		return fmt.Errorf("flush to %s: %w", a.PeerAddr(), ctx.Err())
+	case <-a.done:
+		return a.Err()
+	}
+	s.waiting.Store(true)
+	defer s.waiting.Store(false)
+	for !s.empty(a) {
+		select {
+		case <-s.room:
+		case <-ctx.Done():
+			return fmt.Errorf("flush to %s: %w", a.PeerAddr(), ctx.Err())
+		case <-a.done:
+			return a.Err()
+		}
+	}
+	return nil
+}
+
 // write gives the message to pion; it is the caller's turn.
 func (a *Association) write(ctx context.Context, m Message) error {
 	stream, err := a.outStream(outLane(m))
