@@ -1,0 +1,273 @@
+package client
+
+import "skyring/protocol"
+
+// gatewayRequest takes a request or a notice of the gateway.
+func (m *machine) gatewayRequest(at moment, h protocol.Header, msg protocol.Message) {
+	switch msg := msg.(type) {
+	case protocol.LogonPrompt:
+		if m.state == LoggedOn {
+			m.requestLogOn(at)
+		}
+
+		return
+	case protocol.Error:
+		m.notice(at, msg)
+
+		return
+	case protocol.Overload:
+		return // advice about new requests, of which a station like this makes few
+	}
+
+	if payload, known := m.answers.find(h); known {
+		if payload != nil {
+			m.sentLast = at.now
+			m.do(effect{kind: effectSend, payload: payload})
+		}
+
+		return
+	}
+
+	switch {
+	case m.answers.old(h):
+		m.send(at, h.Answer(), protocol.Status{State: m.callState(h.Call), Cause: protocol.CauseTransactionOld})
+	case h.Call == protocol.NoCall:
+		m.stationRequest(at, h, msg)
+	case m.state == LoggedOn: // else the gateway will say it again, or has forgotten it
+		m.callRequest(at, h, msg)
+	}
+}
+
+// notice takes an ERROR that answers nothing.
+func (m *machine) notice(at moment, msg protocol.Error) {
+	if msg.Cause == protocol.CauseNotLoggedOn && m.state == LoggedOn {
+		m.requestLogOn(at)
+	}
+}
+
+// stationRequest takes a request about no call.
+func (m *machine) stationRequest(at moment, h protocol.Header, msg protocol.Message) {
+	switch msg := msg.(type) {
+	case protocol.LogonInterrogate:
+		if m.state == LoggedOn {
+			m.prove(at, msg.Nonce)
+		}
+	case protocol.LogoffRequest:
+		m.loggedOffByGateway(at, h, msg)
+	case protocol.Heartbeat:
+		m.respond(at, h, protocol.HeartbeatAck{})
+	case protocol.Reset:
+		m.clearAll(&CauseError{Cause: msg.Cause, Origin: FromGateway})
+		m.respond(at, h, protocol.ResetAck{})
+	case protocol.StatusEnquiry:
+		m.respond(at, h, protocol.Status{Cause: protocol.CauseResponseToEnquiry})
+	default:
+		m.respond(at, h, protocol.Error{Cause: protocol.CauseMessageTypeUnknown})
+	}
+}
+
+// callState is the state of a call, idle where there is none.
+func (m *machine) callState(reference protocol.CallReference) protocol.CallState {
+	if c := m.calls[reference]; c != nil {
+		return c.state
+	}
+
+	return protocol.StateIdle
+}
+
+// callRequest takes a request about a call.
+func (m *machine) callRequest(at moment, h protocol.Header, msg protocol.Message) {
+	c := m.calls[h.Call]
+	if announce, ok := msg.(protocol.CallAnnounce); ok {
+		m.announced(at, h, announce)
+
+		return
+	}
+
+	if c == nil {
+		m.unknownCall(at, h, msg)
+
+		return
+	}
+
+	switch msg := msg.(type) {
+	case protocol.ChannelAssign:
+		m.assigned(at, h, c, msg)
+	case protocol.CallAlert:
+		m.alerted(at, h, c)
+	case protocol.CallConnect:
+		m.connectCall(at, h, c)
+	case protocol.Disconnect:
+		m.cleared(at, h, c, msg)
+	case protocol.Release:
+		m.respond(at, h, protocol.ReleaseComplete{})
+		m.clear(c, gatewayCause(msg.Cause))
+	case protocol.ReleaseComplete:
+		m.clear(c, gatewayCause(msg.Cause))
+	case protocol.Reset:
+		m.respond(at, h, protocol.ResetAck{})
+		m.clear(c, gatewayCause(msg.Cause))
+	case protocol.StatusEnquiry:
+		m.respond(at, h, protocol.Status{State: c.state, Cause: protocol.CauseResponseToEnquiry})
+	case protocol.Status:
+		m.toldStatus(c, msg)
+	default:
+		m.respond(at, h, protocol.Error{Cause: protocol.CauseMessageTypeUnknown})
+	}
+}
+
+// gatewayCause is the cause that the gateway told, or normal clearing when it told none.
+func gatewayCause(cause protocol.Cause) *CauseError {
+	if cause == 0 {
+		cause = protocol.CauseNormalClearing
+	}
+
+	return &CauseError{Cause: cause, Origin: FromGateway}
+}
+
+// unknownCall answers a request about a call that the station has forgotten, so that the
+// gateway forgets it too.
+func (m *machine) unknownCall(at moment, h protocol.Header, msg protocol.Message) {
+	switch msg.(type) {
+	case protocol.Disconnect, protocol.Release:
+		m.respond(at, h, protocol.ReleaseComplete{Cause: protocol.CauseInvalidCallReference})
+	case protocol.Reset:
+		m.respond(at, h, protocol.ResetAck{})
+	case protocol.ReleaseComplete, protocol.Status:
+	case protocol.StatusEnquiry:
+		m.respond(at, h, protocol.Status{Cause: protocol.CauseResponseToEnquiry})
+	default:
+		m.respond(at, h, protocol.Status{Cause: protocol.CauseInvalidCallReference})
+	}
+}
+
+// announced takes CALL-ANNOUNCE.
+func (m *machine) announced(at moment, h protocol.Header, msg protocol.CallAnnounce) {
+	switch {
+	case m.calls[h.Call] != nil:
+		m.respond(at, h, protocol.Status{State: m.callState(h.Call)})
+
+		return
+	case m.engaged() >= m.cfg.MaxCalls:
+		m.respond(at, h, protocol.ReleaseComplete{Cause: protocol.CauseUserBusy})
+
+		return
+	}
+
+	c := &Call{
+		owner: m.owner, reference: h.Call, peer: msg.Calling, service: msg.Service, priority: h.Priority,
+		state: protocol.StateRequested,
+	}
+	m.calls[h.Call] = c
+	c.arm(at, timerT310, m.cfg.Timers.T310)
+	m.respond(at, h, protocol.Status{State: c.state})
+	m.tell(func(l Listener) { l.Announced(c) })
+}
+
+// assigned takes CHANNEL-ASSIGN. It is answered when the modem has locked.
+func (m *machine) assigned(at moment, h protocol.Header, c *Call, msg protocol.ChannelAssign) {
+	switch {
+	case c.clearing():
+		m.respond(at, h, protocol.Status{State: c.state, Cause: protocol.CauseMessageIncompatible})
+
+		return
+	case c.channel == msg.Channel && c.assign == (protocol.Header{}): // told before
+		m.respond(at, h, protocol.ChannelStatus{Locked: c.locked, Cause: lockCause(c.locked)})
+
+		return
+	case c.channel == msg.Channel:
+		c.assign = h
+
+		return
+	}
+
+	if c.state == protocol.StateRequested || c.state == protocol.StateQueued {
+		c.state = protocol.StateLocking
+	}
+
+	c.channel, c.locked, c.assign = msg.Channel, false, h
+	m.answers.keep(h, nil)
+
+	timeout := msg.LockTimeout
+	if timeout == 0 {
+		timeout = m.cfg.Timers.T321
+	}
+
+	c.arm(at, timerT321, timeout)
+	m.tell(func(l Listener) { l.Assigned(c, msg.Channel) })
+}
+
+func lockCause(locked bool) protocol.Cause {
+	if locked {
+		return 0
+	}
+
+	return protocol.CauseContinuityFailure
+}
+
+// alerted takes CALL-ALERT.
+func (m *machine) alerted(at moment, h protocol.Header, c *Call) {
+	if c.Incoming() || c.clearing() {
+		m.respond(at, h, protocol.Status{State: c.state, Cause: protocol.CauseMessageIncompatible})
+
+		return
+	}
+
+	if c.state != protocol.StateActive && c.state != protocol.StateAlerting {
+		c.state = protocol.StateAlerting
+		c.arm(at, timerT301, m.cfg.Timers.T301)
+		m.tell(func(l Listener) { l.Alerting(c) })
+	}
+
+	m.respond(at, h, protocol.Status{State: c.state})
+}
+
+// connectCall takes CALL-CONNECT.
+func (m *machine) connectCall(at moment, h protocol.Header, c *Call) {
+	if c.Incoming() || c.clearing() {
+		m.respond(at, h, protocol.Status{State: c.state, Cause: protocol.CauseMessageIncompatible})
+
+		return
+	}
+
+	m.respond(at, h, protocol.CallConnectAck{})
+	m.active(c)
+}
+
+// active connects a call, once.
+func (m *machine) active(c *Call) {
+	if c.state == protocol.StateActive {
+		return
+	}
+
+	c.state = protocol.StateActive
+	c.disarm()
+	m.tell(func(l Listener) { l.Connected(c) })
+}
+
+// cleared takes DISCONNECT.
+func (m *machine) cleared(at moment, h protocol.Header, c *Call, msg protocol.Disconnect) {
+	m.dropRequests(func(r *request) bool { return r.call == c })
+
+	if c.why == nil {
+		c.why = gatewayCause(msg.Cause)
+	}
+
+	c.state, c.assign = protocol.StateReleasing, protocol.Header{}
+	c.arm(at, timerT308, m.cfg.Timers.T308.Interval)
+	m.respond(at, h, protocol.Release{})
+}
+
+// toldStatus takes STATUS: a call that the gateway does not have is none.
+func (m *machine) toldStatus(c *Call, msg protocol.Status) {
+	if msg.State != protocol.StateIdle {
+		return
+	}
+
+	why := gatewayCause(msg.Cause)
+	if msg.Cause == 0 || msg.Cause == protocol.CauseResponseToEnquiry {
+		why.Cause = protocol.CauseCallCleared
+	}
+
+	m.clear(c, why)
+}

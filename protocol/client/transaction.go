@@ -1,0 +1,213 @@
+package client
+
+import (
+	"time"
+
+	"skyring/protocol"
+)
+
+// request is a request of the station's own that has no answer yet.
+type request struct {
+	header  protocol.Header
+	message protocol.Message
+	call    *Call // nil: about no call
+	sent    int   // how often
+	due     time.Time
+}
+
+// request sends a request under the next sequence, and repeats it until it is answered.
+func (m *machine) request(at moment, priority protocol.Priority, call *Call, msg protocol.Message) {
+	m.sequence++
+
+	r := request{
+		header:  protocol.Header{Station: m.cfg.Station, Priority: priority, Sequence: m.sequence},
+		message: msg, call: call,
+	}
+	if call != nil {
+		r.header.Call = call.reference
+	}
+
+	m.transmit(at, &r)
+	m.pending = append(m.pending, r)
+}
+
+// say sends a message about a call that has no answer, under the next sequence.
+func (m *machine) say(at moment, c *Call, msg protocol.Message) {
+	m.sequence++
+	m.send(at, protocol.Header{
+		Station: m.cfg.Station, Priority: c.priority, Call: c.reference, Sequence: m.sequence,
+	}, msg)
+}
+
+// sendable tells whether the state lets the request go out: those about calls wait for a log-on.
+func (m *machine) sendable(r *request) bool {
+	if r.call == nil {
+		return m.state.associated()
+	}
+
+	return m.state == LoggedOn
+}
+
+// transmit sends the request, if the state lets it, and sets the time of the next.
+func (m *machine) transmit(at moment, r *request) {
+	if !m.sendable(r) {
+		return
+	}
+
+	r.sent++
+	r.due = at.now.Add(at.around(m.cfg.Timers.repeat(r.message).Interval))
+	m.send(at, r.header, r.message)
+}
+
+// send encodes and sends a message.
+func (m *machine) send(at moment, h protocol.Header, msg protocol.Message) {
+	payload, err := protocol.Append(nil, h, msg)
+	if err != nil { // only what the machine itself makes is encoded
+		panic(err)
+	}
+
+	m.sentLast = at.now
+	m.do(effect{kind: effectSend, payload: payload})
+}
+
+// answered takes the request that a response belongs to off the list; nil: none.
+func (m *machine) answered(h protocol.Header) *request {
+	for i := range m.pending {
+		if r := m.pending[i]; r.header.Sequence == h.Sequence && r.header.Call == h.Call {
+			m.pending = append(m.pending[:i], m.pending[i+1:]...)
+
+			return &r
+		}
+	}
+
+	return nil
+}
+
+// waiting tells whether a request of the type about the call is unanswered.
+func (m *machine) waiting(call *Call, t protocol.Type) bool {
+	for i := range m.pending {
+		if m.pending[i].call == call && m.pending[i].message.Type() == t {
+			return true
+		}
+	}
+
+	return false
+}
+
+// dropRequests forgets the requests that match.
+func (m *machine) dropRequests(match func(*request) bool) {
+	kept := m.pending[:0]
+
+	for i := range m.pending {
+		if !match(&m.pending[i]) {
+			kept = append(kept, m.pending[i])
+		}
+	}
+
+	clear(m.pending[len(kept):])
+	m.pending = kept
+}
+
+// repeatRequests sends again what is due, and gives up what was sent often enough.
+func (m *machine) repeatRequests(at moment) {
+	var given []request
+
+	for i := range m.pending {
+		r := &m.pending[i]
+		if !m.sendable(r) || r.due.After(at.now) {
+			continue
+		}
+
+		if r.sent < m.cfg.Timers.repeat(r.message).Sends {
+			m.transmit(at, r)
+		} else {
+			given = append(given, *r)
+		}
+	}
+
+	for _, r := range given {
+		if m.answered(r.header) != nil { // giving one up may have taken others along
+			m.unanswered(at, r)
+		}
+	}
+}
+
+// resume sends what waited for the log-on, as if for the first time.
+func (m *machine) resume(at moment) {
+	for i := range m.pending {
+		if m.pending[i].call != nil {
+			m.pending[i].sent = 0
+			m.transmit(at, &m.pending[i])
+		}
+	}
+}
+
+// unanswered gives a request up.
+func (m *machine) unanswered(at moment, r request) {
+	switch {
+	case r.call != nil:
+		m.callUnanswered(at, r)
+	case m.state == LoggingOff:
+		m.end()
+	default: // log-on or heartbeat
+		m.abandon(at, ErrSilent)
+	}
+}
+
+// answers keeps what was answered to the gateway's last requests, so that one that comes
+// again is answered alike and has no effect.
+type answers struct {
+	ring    [answersKept]answer
+	next    int
+	dropped uint32 // the highest sequence that has left the ring
+}
+
+// answersKept is more than a gateway has under way with a station.
+const answersKept = 32
+
+type answer struct {
+	header  protocol.Header // of the request; the zero header: none
+	payload []byte          // nil: it will be answered later
+}
+
+// find returns the answer to a request that came before.
+func (a *answers) find(h protocol.Header) (payload []byte, known bool) {
+	for i := range a.ring {
+		if a.ring[i].header == h {
+			return a.ring[i].payload, true
+		}
+	}
+
+	return nil, false
+}
+
+// old tells whether the request's answer has left the ring.
+func (a *answers) old(h protocol.Header) bool { return h.Sequence <= a.dropped }
+
+// keep keeps an answer, in place of the one to the same request if there is one.
+func (a *answers) keep(h protocol.Header, payload []byte) {
+	for i := range a.ring {
+		if a.ring[i].header == h {
+			a.ring[i].payload = payload
+
+			return
+		}
+	}
+
+	slot := &a.ring[a.next%answersKept]
+	a.dropped = max(a.dropped, slot.header.Sequence)
+	*slot = answer{header: h, payload: payload}
+	a.next++
+}
+
+// respond answers a request of the gateway.
+func (m *machine) respond(at moment, h protocol.Header, msg protocol.Message) {
+	payload, err := protocol.Append(nil, h.Answer(), msg)
+	if err != nil {
+		panic(err)
+	}
+
+	m.answers.keep(h, payload)
+	m.sentLast = at.now
+	m.do(effect{kind: effectSend, payload: payload})
+}
