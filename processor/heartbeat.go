@@ -19,11 +19,11 @@ func (p *Processor) wish() {
 	}
 }
 
-// become changes the state and tells everybody.
+// become goes one step towards the end and tells everybody.
 func (p *Processor) become(s bus.NodeState) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.state = s
+	p.state, p.ending = s, true
 	p.beat()
 }
 
@@ -67,6 +67,7 @@ func (p *Processor) beat() {
 		ID: p.cfg.ID, Incarnation: p.incarnation, Sequence: p.sequence, State: p.state, Capacity: p.cfg.Capacity,
 		InFlight: uint32(max(0, p.meter.inFlight.Load())), MessagesPerSecond: rate, ResponseMicros: response, ClockOffset: p.offset.Load(),
 	}
+	p.last = h
 	if err := p.conn.Publish(p.cfg.Namespace.Heartbeats(), "", h.Append(nil)); err != nil {
 		p.log.Debug().Err(err).Msg("heartbeat could not be sent")
 	}

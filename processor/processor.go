@@ -39,7 +39,10 @@ type Processor struct {
 
 	mu       sync.Mutex
 	state    bus.NodeState // guarded by mu
+	drained  bool          // guarded by mu; by an operator
+	ending   bool          // guarded by mu; Run drains and ends
 	sequence uint64        // guarded by mu; of the last heartbeat
+	last     bus.Heartbeat // guarded by mu
 }
 
 // New makes a processor for sessions in store, spoken to over conn; it closes neither. It starts nothing.
@@ -85,8 +88,7 @@ func (p *Processor) Run(ctx context.Context) error {
 	group.Go(func() { p.beats(working) })
 	subscriptions, err := p.subscribe(working)
 	if err == nil {
-		p.become(bus.Ready)
-		p.log.Info().Uint32("capacity", p.cfg.Capacity).Msg("processor is ready")
+		p.begin(ctx)
 		<-ctx.Done()
 		p.drain()
 	}
@@ -135,6 +137,7 @@ func (p *Processor) subscribe(ctx context.Context) ([]*bus.Subscription, error) 
 		{ns.Ask(p.cfg.ID), func(m bus.Message) { p.ask(ctx, m) }},
 		{ns.Node(p.cfg.ID), p.frame},
 		{ns.Hello(), func(bus.Message) { p.wish() }},
+		{ns.NodeStatuses(), p.statusQuery},
 	} {
 		sub, err := p.conn.Subscribe(s.subject, s.handle)
 		if err != nil {
@@ -181,8 +184,12 @@ func (p *Processor) frame(m bus.Message) {
 	}
 }
 
-// ask answers a question for an epoch.
+// ask answers a question for an epoch, or of an operator.
 func (p *Processor) ask(ctx context.Context, m bus.Message) {
+	if bus.IsNodeRequest(m.Data) {
+		p.nodeRequest(ctx, m)
+		return
+	}
 	var reply bus.EpochReply
 	request, err := bus.DecodeEpochRequest(m.Data)
 	if err == nil {
