@@ -5,7 +5,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"skyring/protocol/bus"
 	"skyring/protocol/key"
 	"skyring/statestore"
 )
@@ -13,9 +12,9 @@ import (
 // format makes a key printable.
 func format(k []byte) string { return key.Format(k) }
 
-// condemned tells that one more failure of a message sets it aside.
-func (w *worker) condemned(env *bus.Envelope) bool {
-	n, _ := w.strikes.Get(messageID{env.Epoch, env.Sequence})
+// condemned tells that one more failure of something sets it aside.
+func (w *worker) condemned(id failureID) bool {
+	n, _ := w.strikes.Get(id)
 	return n+1 >= w.cfg.Strikes
 }
 
@@ -23,21 +22,38 @@ func (w *worker) condemned(env *bus.Envelope) bool {
 func (w *worker) decide(g *group) {
 	g.decided = true
 	for _, f := range g.out.faults {
-		id := messageID{f.envelope.Epoch, f.envelope.Sequence}
-		n, _ := w.strikes.Get(id)
-		w.strikes.Add(id, n+1)
+		n, _ := w.strikes.Get(f.id)
+		w.strikes.Add(f.id, n+1)
 		w.handlerFaults.Add(1)
-		level := zerolog.WarnLevel
-		if n+1 >= w.cfg.Strikes {
-			level = zerolog.ErrorLevel
+		level, text := zerolog.WarnLevel, "handler failed on a "
+		if f.final {
+			level, text = zerolog.ErrorLevel, "handler failed for good, set aside a "
+			if f.input != FromAssociation { // those are counted as they are answered
+				w.setAside.Add(1)
+			}
 		}
-		w.log.WithLevel(level).Err(f.err).Str("session", format(g.input.key)).Uint32("ppid", f.envelope.PPID).Str("epoch", fmt.Sprintf("%016x", id.epoch)).
-			Uint64("sequence", id.sequence).Int("failures", n+1).Int("of", w.cfg.Strikes).Msg("handler failed on a message")
+		w.log.WithLevel(level).Err(f.err).Str("session", format(g.input.key)).Uint32("ppid", f.ppid).Str("epoch", fmt.Sprintf("%016x", f.id.epoch)).
+			Uint64("sequence", f.id.sequence).Int("failures", n+1).Int("of", w.cfg.Strikes).Msg(text + f.input.String())
+	}
+	for _, what := range g.out.lost {
+		if w.engine.without == rollbackRule {
+			break
+		}
+		w.rollbacks.Add(1)
+		w.log.Error().Str("session", format(g.input.key)).Uint64("rollbacks", w.rollbacks.Load()).
+			Msg("the state store lost writes that it had acknowledged: " + what)
+	}
+	if n := g.out.dropped; n > 0 {
+		w.legDropped.Add(uint64(n))
+		w.log.Warn().Str("session", format(g.input.key)).Int("dropped", n).Msg("too many messages wait for a station without association")
 	}
 }
 
 // rolledBack tells that the store lost writes which it had acknowledged. The session goes on from what there is.
 func (w *worker) rolledBack(g *group, current *statestore.Record) {
+	if w.engine.without == rollbackRule {
+		return
+	}
 	w.rollbacks.Add(1)
 	w.alarms.Do(func() {
 		w.log.Error().Str("session", format(g.input.key)).Uint64("seen", g.hint.record.Version).Uint64("found", current.Stamp().Version).

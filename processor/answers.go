@@ -28,6 +28,9 @@ func newAnswers(p *Processor, jobs []job) *answers {
 func (a *answers) add(g *group) {
 	for i := range g.out.answers {
 		answer := &g.out.answers[i]
+		if answer.Size()+bus.AnswerFrameOverhead > a.limit {
+			a.tooLarge(g, answer)
+		}
 		a.p.status[answer.Status].Add(1)
 		f := a.frame(a.jobs[g.from[i]])
 		if f.writer.Count() > 0 && f.writer.Len()+answer.Size() > a.limit {
@@ -41,6 +44,15 @@ func (a *answers) add(g *group) {
 			a.failed(1, err)
 		}
 	}
+}
+
+// tooLarge takes the reply from an answer that the bus, which once carried more, does not carry: without it the message is done, with it it would be sent
+// again for ever.
+func (a *answers) tooLarge(g *group, answer *bus.Answer) {
+	a.p.answerFailures.Add(1)
+	a.p.log.Error().Str("session", format(g.input.key)).Int("bytes", len(answer.Reply.Payload)).Int("limit", a.limit).
+		Msg("reply can not go over the bus, set aside")
+	answer.Status, answer.HasReply, answer.Reply = bus.Quarantined, false, bus.Reply{}
 }
 
 // frame finds the frame for the sender of a job; there are few senders.

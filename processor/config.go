@@ -17,11 +17,17 @@ type Config struct {
 	Workers      int `env:"WORKERS"       yaml:"workers"`      // batches worked on at a time; each waits for the store on its own
 	Batch        int `env:"BATCH"         yaml:"batch"`        // messages of one batch, about
 	Queue        int `env:"QUEUE"         yaml:"queue"`        // frames that may wait for a worker; full: the subscription waits
+	EventQueue   int `env:"EVENT_QUEUE"   yaml:"eventQueue"`   // notifications, timers and acknowledgements that may wait for a worker; full: they are found again later
 	HintSessions int `env:"HINT_SESSIONS" yaml:"hintSessions"` // sessions whose last record is remembered, over all workers
 
 	SessionTTL    time.Duration `env:"SESSION_TTL"    yaml:"sessionTTL"`    // a session without messages is forgotten after it
 	LongestExpiry time.Duration `env:"LONGEST_EXPIRY" yaml:"longestExpiry"` // messages that could still be committed later than this are refused; more than any dispatcher's expiry plus skew of clocks
 	Strikes       int           `env:"STRIKES"        yaml:"strikes"`       // failures of the handler after which a message is set aside
+
+	LeaseTTL   time.Duration `env:"LEASE_TTL" yaml:"leaseTTL"`     // partitions of a processor that died are taken over after it, at the latest
+	TimerTick  time.Duration `env:"TIMER_TICK" yaml:"timerTick"`   // between two looks for timers that are due: as late may one fire
+	SweepAge   time.Duration `env:"SWEEP_AGE" yaml:"sweepAge"`     // outboxes that nobody emptied after it are looked after, again and again
+	SweepLimit int           `env:"SWEEP_LIMIT" yaml:"sweepLimit"` // timers, and outboxes, taken at one look
 
 	Heartbeat    time.Duration `env:"HEARTBEAT"     yaml:"heartbeat"`    // interval, give or take a fifth at random
 	DrainQuiet   time.Duration `env:"DRAIN_QUIET"   yaml:"drainQuiet"`   // drained is who had nothing to do for so long
@@ -36,6 +42,11 @@ func DefaultConfig() Config {
 		Workers:       4,
 		Batch:         256,
 		Queue:         256,
+		EventQueue:    4096,
+		LeaseTTL:      3 * time.Second,
+		TimerTick:     250 * time.Millisecond,
+		SweepAge:      time.Second,
+		SweepLimit:    512,
 		HintSessions:  1 << 16,
 		SessionTTL:    24 * time.Hour,
 		LongestExpiry: time.Minute,
@@ -63,6 +74,8 @@ func (c Config) Validate() error {
 		{"workers", c.Workers, 1},
 		{"batch", c.Batch, 1},
 		{"queue", c.Queue, 1},
+		{"eventQueue", c.EventQueue, 1},
+		{"sweepLimit", c.SweepLimit, 1},
 		{"hintSessions", c.HintSessions, c.Workers},
 		{"strikes", c.Strikes, 1},
 	} {
@@ -76,6 +89,9 @@ func (c Config) Validate() error {
 	}{
 		{"longestExpiry", c.LongestExpiry, time.Second},
 		{"sessionTTL", c.SessionTTL, 2 * c.LongestExpiry},
+		{"leaseTTL", c.LeaseTTL, 10 * time.Millisecond},
+		{"timerTick", c.TimerTick, time.Millisecond},
+		{"sweepAge", c.SweepAge, time.Millisecond},
 		{"heartbeat", c.Heartbeat, time.Millisecond},
 		{"drainQuiet", c.DrainQuiet, time.Millisecond},
 		{"drainTimeout", c.DrainTimeout, c.DrainQuiet},

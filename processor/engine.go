@@ -9,24 +9,28 @@ import (
 	"skyring/statestore"
 )
 
-// maxSources is how many associations a session remembers, unless more were active within the longest expiry.
-const maxSources = 64
-
-// engine decides what messages do to a session. It is a value without state: same arguments, same decisions.
+// engine decides what messages and events do to a session. It is a value without state: same arguments, same decisions.
 type engine struct {
 	handlers Handlers
 	node     string
-	longest  int64 // us; no message may be committed later than this after it was judged
+	longest  int64 // us; nothing may be committed later than this after it was judged
+	largest  int   // bytes of a payload that the bus carries; 0: any
 	without  rule  // for tests alone: a rule that is switched off, to show what it protects from
 }
 
-// rule is one that keeps an effect from coming twice.
+// rule is one that keeps an effect from coming twice, or not at all.
 type rule uint8
 
 const (
-	noRule     rule = iota
-	markRule        // at or under the mark nothing is applied
-	expiryRule      // past its expiry nothing is applied
+	noRule         rule = iota
+	markRule            // at or under the mark of an association nothing is applied
+	expiryRule          // past its expiry nothing is applied
+	peerMarkRule        // of another session's notifications only the one after the mark is applied
+	peerGoneRule        // a peer's mark is kept as long as the peer's record is there
+	generationRule      // a timer fires only in its generation
+	outboxRule          // an outbox is looked after until it is empty
+	rollbackRule        // what is older than what was seen is alarmed
+	poisonRule          // what fails time and again is set aside
 )
 
 // knowledge tells how much a record is worth.
@@ -37,41 +41,62 @@ const (
 	fromStore                  // it was just read
 )
 
-// input is one session and the messages that it got, in their order.
+// input is one session and what it got, in order.
 type input struct {
 	key       []byte
 	record    *statestore.Record // nil: there is none
 	known     knowledge
 	now       int64 // us, Redis time as well as it is known
 	envelopes []*bus.Envelope
-	condemned func(*bus.Envelope) bool // the message failed so often that another failure sets it aside
+	source    func(i int) Source // of an envelope
+	events    []*event           // after the envelopes
+	condemned func(failureID) bool
 }
 
 // output is what shall become of them. Answers hold only once the record, if any, is committed.
 type output struct {
 	reread  bool               // the record must be read to decide; everything else is void
 	record  *statestore.Record // to be written in place of the input's; nil: there is nothing to write
-	expiry  int64              // us, Redis time: the earliest one of the messages in record
+	expiry  int64              // us, Redis time: the earliest one of what is in record
+	cdrs    [][]byte           // to be written with record
 	answers []bus.Answer       // one per envelope
+	acks    []ack              // what notifications are acknowledged with
 	faults  []fault
+	lost    []string // in which way the store turned out to have lost writes
+	dropped int      // messages for the station that fell out of the outbox
+}
+
+// failureID names a message, a notification or a timer for ever.
+type failureID struct {
+	key             string // what the numbers are of; empty: an association
+	epoch, sequence uint64
 }
 
 // fault is a failure of the handler.
 type fault struct {
-	envelope *bus.Envelope
-	err      error
+	id    failureID
+	input InputKind
+	ppid  uint32 // of a message
+	final bool   // it was set aside
+	err   error
 }
 
-// run judges the messages one after another, each on what the ones before left.
+// run judges the messages and events one after another, each on what the ones before left.
 func (e engine) run(in input) output {
 	t := turn{engine: e, in: in, out: output{expiry: math.MaxInt64, answers: make([]bus.Answer, 0, len(in.envelopes))}}
-	for _, env := range in.envelopes {
-		a := t.judge(env)
+	for i, env := range in.envelopes {
+		a := t.judge(i, env)
 		if t.out.reread {
 			return output{reread: true}
 		}
 		a.Entry, a.Attempt = env.Entry, env.Attempt
 		t.out.answers = append(t.out.answers, a)
+	}
+	for _, ev := range in.events {
+		t.happen(ev)
+		if t.out.reread {
+			return output{reread: true}
+		}
 	}
 	if t.out.record != nil {
 		e.forget(t.out.record, in.now)
@@ -83,9 +108,10 @@ func (e engine) run(in input) output {
 type turn struct {
 	engine
 
-	in   input
-	out  output
-	held []uint64 // epochs of which a message failed: what follows it must wait
+	in     input
+	out    output
+	held   []failureID // of whose source something failed: what follows it must wait
+	passed []failureID // the last one of each source that needs no effect, over its mark
 }
 
 func (t *turn) record() *statestore.Record {
@@ -95,7 +121,51 @@ func (t *turn) record() *statestore.Record {
 	return t.in.record
 }
 
-func (t *turn) judge(env *bus.Envelope) bus.Answer {
+// change gives the record that will be committed.
+func (t *turn) change(expiry int64) *statestore.Record {
+	if t.out.record == nil {
+		t.out.record = t.in.record.Clone()
+	}
+	if t.without != expiryRule {
+		t.out.expiry = min(t.out.expiry, expiry)
+	}
+	return t.out.record
+}
+
+// needsStore makes the run void when the record is but a hint, which a decision of this kind must not rest on.
+func (t *turn) needsStore() bool {
+	if t.in.known == fromHint {
+		t.out.reread = true
+	}
+	return t.out.reread
+}
+
+// expired tells that it is too late for something, or that its expiry is out of bounds.
+func (t *turn) expired(expiry int64) bool {
+	return t.without != expiryRule && (expiry <= t.in.now || expiry > t.in.now+t.longest)
+}
+
+// pass notes what needs no effect, so that what names it as its predecessor is in order.
+func (t *turn) pass(id failureID) {
+	t.passed = append(slices.DeleteFunc(t.passed, func(p failureID) bool { return p.key == id.key && p.epoch == id.epoch }), id)
+}
+
+// passedBy is the mark, or what passed over it.
+func (t *turn) passedBy(id failureID, mark uint64) uint64 {
+	for _, p := range t.passed {
+		if p.key == id.key && p.epoch == id.epoch {
+			mark = max(mark, p.sequence)
+		}
+	}
+	return mark
+}
+
+// holds tells that something before it failed.
+func (t *turn) holds(id failureID) bool {
+	return slices.ContainsFunc(t.held, func(h failureID) bool { return h.key == id.key && h.epoch == id.epoch })
+}
+
+func (t *turn) judge(i int, env *bus.Envelope) bus.Answer {
 	source := t.record().Source(env.Epoch)
 	mark := uint64(0)
 	if source != nil {
@@ -109,15 +179,16 @@ func (t *turn) judge(env *bus.Envelope) bus.Answer {
 			return bus.Answer{Status: bus.Stale}
 		}
 	}
+	id := failureID{epoch: env.Epoch, sequence: env.Sequence}
 	switch {
-	case t.without != expiryRule && (env.Expiry <= t.in.now || env.Expiry > t.in.now+t.longest):
+	case t.expired(env.Expiry):
 		return bus.Answer{Status: bus.Expired}
-	case env.After <= mark:
-		return t.apply(env)
+	case env.After <= t.passedBy(id, mark):
+		return t.message(i, env, id)
 	case t.in.known == fromHint:
 		t.out.reread = true
 		return bus.Answer{}
-	case slices.Contains(t.held, env.Epoch):
+	case t.holds(id):
 		return bus.Answer{Status: bus.Unavailable}
 	default:
 		return bus.Answer{Status: bus.Gap}
@@ -132,49 +203,84 @@ func replay(tx statestore.Transaction) bus.Answer {
 	return bus.Answer{Status: bus.Replayed, HasReply: tx.HasReply, Reply: bus.Reply(tx.Reply)}
 }
 
-// apply gives a message its effect.
-func (t *turn) apply(env *bus.Envelope) bus.Answer {
-	current := t.record()
-	owner := t.handlers.owner(t.in.key, env.PPID)
-	var body []byte
+// apply runs the handler of the session on an input, and checks what it gives.
+func (t *turn) apply(in Input) (Result, error) {
+	current, owner := t.record(), t.handlers.owner(t.in.key, in.Message.PPID)
+	s := Session{Key: t.in.key}
 	if current != nil {
-		owner, body = current.Handler, current.Body
+		s.Body, s.Leg = current.Body, current.Leg
+		if current.Handler != 0 || owner < kindOwner {
+			owner = current.Handler
+		}
 	}
 	handler, err := t.handlers.find(owner)
-	var r Result
-	if err == nil {
-		r, err = apply(handler, Session{Key: t.in.key, Body: body}, Input{Kind: FromAssociation, Now: t.in.now, Node: t.node, Message: Message{
-			Epoch: env.Epoch, Sequence: env.Sequence, Stream: env.Stream, Unordered: env.Unordered,
-			PPID: env.PPID, Payload: env.Payload, Now: t.in.now, Node: t.node,
-		}})
-	}
 	if err != nil {
-		return t.failed(env, owner, body, err)
+		return Result{}, err
 	}
-	t.write(env, owner, r.Body, statestore.Transaction{
+	in.Now, in.Node = t.in.now, t.node
+	r, err := apply(handler, s, in)
+	if err == nil {
+		err = t.check(in.Kind, &r)
+	}
+	return r, err
+}
+
+// message gives a message its effect.
+func (t *turn) message(i int, env *bus.Envelope, id failureID) bus.Answer {
+	in := Input{Kind: FromAssociation, Message: Message{
+		Epoch: env.Epoch, Sequence: env.Sequence, Stream: env.Stream, Unordered: env.Unordered,
+		PPID: env.PPID, Payload: env.Payload, Now: t.in.now, Node: t.node,
+	}}
+	if t.in.source != nil {
+		in.Source = t.in.source(i)
+	}
+	in.Source.Epoch = env.Epoch
+	r, err := t.apply(in)
+	switch {
+	case err != nil && !t.setAside(fault{id: id, input: FromAssociation, ppid: env.PPID, err: err}):
+		return bus.Answer{Status: bus.Unavailable}
+	case err != nil:
+		t.own(t.change(env.Expiry), env.PPID)
+		t.push(env, statestore.Transaction{Sequence: env.Sequence, Effect: statestore.Quarantined})
+		return bus.Answer{Status: bus.Quarantined}
+	case r.Discard && t.needsStore():
+		return bus.Answer{}
+	case r.Discard:
+		t.pass(id)
+		return bus.Answer{Status: bus.Refused, HasReply: r.HasReply, Reply: r.Reply, AbortAssociation: r.AbortAssociation}
+	}
+	record := t.change(env.Expiry)
+	t.own(record, env.PPID)
+	if record.Leg != nil && record.Leg.Gone && record.Leg.Epoch == env.Epoch { // it speaks, so it is there
+		record.Leg = present(record.Leg)
+	}
+	t.effect(record, &r)
+	t.push(env, statestore.Transaction{
 		Sequence: env.Sequence, Effect: statestore.Applied, HasReply: r.HasReply, Reply: statestore.Reply(r.Reply),
 	})
-	return bus.Answer{Status: bus.Committed, HasReply: r.HasReply, Reply: r.Reply}
+	return bus.Answer{Status: bus.Committed, HasReply: r.HasReply, Reply: r.Reply, AbortAssociation: r.AbortAssociation}
 }
 
-// failed sets a message aside when it failed often enough; else it is tried again later, and nothing of its association overtakes it.
-func (t *turn) failed(env *bus.Envelope, owner uint32, body []byte, err error) bus.Answer {
-	t.out.faults = append(t.out.faults, fault{envelope: env, err: err})
-	if errors.Is(err, errNoHandler) || !t.in.condemned(env) {
-		t.held = append(t.held, env.Epoch)
-		return bus.Answer{Status: bus.Unavailable}
+// own gives a new session its handler.
+func (t *turn) own(r *statestore.Record, ppid uint32) {
+	if t.in.record == nil && len(r.Sources) == 0 && len(r.Peers) == 0 {
+		r.Handler = t.handlers.owner(t.in.key, ppid)
 	}
-	t.write(env, owner, body, statestore.Transaction{Sequence: env.Sequence, Effect: statestore.Quarantined})
-	return bus.Answer{Status: bus.Quarantined}
 }
 
-// write puts an effect into the record that will be committed.
-func (t *turn) write(env *bus.Envelope, owner uint32, body []byte, tx statestore.Transaction) {
-	if t.out.record == nil {
-		t.out.record = t.in.record.Clone()
+// setAside notes a failure, and tells whether it was one too many. If not, it is tried again later, and nothing of its source overtakes it.
+func (t *turn) setAside(f fault) bool {
+	f.final = !errors.Is(f.err, errNoHandler) && t.without != poisonRule && t.in.condemned(f.id)
+	t.out.faults = append(t.out.faults, f)
+	if !f.final {
+		t.held = append(t.held, f.id)
 	}
+	return f.final
+}
+
+// push notes in the record that will be committed that a message took effect.
+func (t *turn) push(env *bus.Envelope, tx statestore.Transaction) {
 	r := t.out.record
-	r.Handler, r.Body = owner, body
 	source := r.Source(env.Epoch)
 	if source == nil {
 		r.Sources = append(r.Sources, statestore.Source{Epoch: env.Epoch})
@@ -182,35 +288,5 @@ func (t *turn) write(env *bus.Envelope, owner uint32, body []byte, tx statestore
 	}
 	if tx.Sequence > source.Mark { // always, but for tests without marks
 		source.Push(tx, t.in.now)
-	}
-	if t.without != expiryRule {
-		t.out.expiry = min(t.out.expiry, env.Expiry)
-	}
-}
-
-// forget drops what can not be asked for any more. Nothing that was sent before the longest expiry can be committed, so the replies of a source that
-// has been quiet for so long are not needed; its mark is kept nevertheless, as long as there are not too many.
-func (e engine) forget(r *statestore.Record, now int64) {
-	outlived := func(s statestore.Source) bool { return s.Touched < now-e.longest }
-	for i := range r.Sources {
-		if outlived(r.Sources[i]) {
-			r.Sources[i].Ring = nil
-		}
-	}
-	if len(r.Sources) <= maxSources {
-		return
-	}
-	slices.SortStableFunc(r.Sources, func(a, b statestore.Source) int {
-		switch {
-		case a.Touched < b.Touched:
-			return -1
-		case a.Touched > b.Touched:
-			return 1
-		default:
-			return 0
-		}
-	})
-	for len(r.Sources) > maxSources && outlived(r.Sources[0]) {
-		r.Sources = r.Sources[1:]
 	}
 }

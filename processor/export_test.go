@@ -40,7 +40,7 @@ type Verdict struct {
 func Judge(j Judgement) Verdict {
 	in := input{
 		key: []byte("key"), record: j.Record, known: fromStore, now: j.Now,
-		condemned: func(*bus.Envelope) bool { return j.Condemned },
+		condemned: func(failureID) bool { return j.Condemned },
 	}
 	for i := range j.Envelopes {
 		in.envelopes = append(in.envelopes, &j.Envelopes[i])

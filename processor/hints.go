@@ -1,6 +1,7 @@
 package processor
 
 import (
+	"math"
 	"time"
 
 	"github.com/hashicorp/golang-lru/v2/simplelru"
@@ -29,20 +30,22 @@ func (h hint) lost(current *statestore.Record, now int64) bool {
 }
 
 // hints remembers the sessions used last. Owned by one worker.
-type hints struct {
-	lru *simplelru.LRU[string, hint]
-	ttl int64 // us
-}
+type hints struct{ lru *simplelru.LRU[string, hint] }
 
-func newHints(sessions int, ttl time.Duration) (hints, error) {
+func newHints(sessions int) (hints, error) {
 	lru, err := simplelru.NewLRU[string, hint](sessions, nil)
-	return hints{lru: lru, ttl: ttl.Microseconds()}, err
+	return hints{lru: lru}, err
 }
 
 func (h hints) find(key string) (hint, bool) { return h.lru.Get(key) }
 
-func (h hints) written(key string, r *statestore.Record, now int64) {
-	h.lru.Add(key, hint{record: r, lives: now + h.ttl})
+// written remembers what was committed at a time, to be kept for ttl (0: for ever).
+func (h hints) written(key string, r *statestore.Record, now int64, ttl time.Duration) {
+	lives := int64(math.MaxInt64)
+	if ttl > 0 {
+		lives = now + ttl.Microseconds()
+	}
+	h.lru.Add(key, hint{record: r, lives: lives})
 }
 
 // seen remembers what the store has; nothing is a reason to forget.

@@ -13,7 +13,6 @@ import (
 	"golang.org/x/time/rate"
 
 	"skyring/protocol/bus"
-	"skyring/protocol/key"
 	"skyring/statestore"
 )
 
@@ -28,14 +27,20 @@ type Processor struct {
 	incarnation uint64
 	workers     []*worker
 	meter       *meter
-	stop        chan struct{} // closed by Run when nothing more is taken
-	announce    chan struct{} // holds one wish for a heartbeat before its time
+	stop        chan struct{}         // closed by Run when nothing more is taken
+	announce    chan struct{}         // holds one wish for a heartbeat before its time
+	looks       chan look             // full: it is looked another time
+	crash       func(crashPoint) bool // for tests alone, nil else: this process forgets all it is about to do
 
 	counters
 	sometimes rate.Sometimes // for log lines that could come once per message
 	alarms    rate.Sometimes // the same for lost writes
 	away      atomic.Bool    // the store did not answer last time
 	offset    atomic.Int64   // us, Redis time minus ours
+	queued    atomic.Int64   // events that wait for workers, or are worked on
+
+	leases     leases
+	deliveries deliveries
 
 	mu       sync.Mutex
 	state    bus.NodeState // guarded by mu
@@ -44,6 +49,18 @@ type Processor struct {
 	sequence uint64        // guarded by mu; of the last heartbeat
 	last     bus.Heartbeat // guarded by mu
 }
+
+// frameOverhead is more than a frame of one answer or delivery has beside the payload.
+const frameOverhead = 64
+
+// crashPoint is where a process can end between two steps that belong together.
+type crashPoint uint8
+
+const (
+	beforeBatch crashPoint = iota // nothing was done
+	afterCommit                   // nothing was told
+	telling                       // one of several was not told
+)
 
 // New makes a processor for sessions in store, spoken to over conn; it closes neither. It starts nothing.
 func New(cfg Config, store *statestore.Store, conn *bus.Conn, handlers Handlers, log zerolog.Logger) (*Processor, error) {
@@ -55,11 +72,14 @@ func New(cfg Config, store *statestore.Store, conn *bus.Conn, handlers Handlers,
 	}
 	p := &Processor{
 		cfg: cfg, store: store, conn: conn, log: log.With().Str("node", cfg.ID).Logger(),
-		engine:      engine{handlers: handlers, node: cfg.ID, longest: cfg.LongestExpiry.Microseconds()},
+		engine:      engine{handlers: handlers, node: cfg.ID, longest: cfg.LongestExpiry.Microseconds(), largest: conn.MaxPayload() - frameOverhead},
 		incarnation: rand.Uint64(),
 		meter:       newMeter(time.Now()),
 		stop:        make(chan struct{}),
 		announce:    make(chan struct{}, 1),
+		looks:       make(chan look, lookQueue),
+		leases:      leases{members: map[string]time.Time{}},
+		deliveries:  deliveries{waiting: map[uint64]delivery{}},
 		sometimes:   rate.Sometimes{Interval: time.Second},
 		alarms:      rate.Sometimes{Interval: time.Second},
 		state:       bus.Starting,
@@ -86,6 +106,7 @@ func (p *Processor) Run(ctx context.Context) error {
 		group.Go(func() { w.run(working, p.stop) })
 	}
 	group.Go(func() { p.beats(working) })
+	group.Go(func() { p.tend(working) })
 	subscriptions, err := p.subscribe(working)
 	if err == nil {
 		p.begin(ctx)
@@ -115,7 +136,7 @@ func (p *Processor) drain() {
 	for {
 		select {
 		case now := <-tick.C:
-			if min(p.meter.quiet(now), now.Sub(began)) >= p.cfg.DrainQuiet {
+			if p.queued.Load()+int64(p.deliveries.count()) == 0 && min(p.meter.quiet(now), now.Sub(began)) >= p.cfg.DrainQuiet {
 				p.log.Info().Dur("took", now.Sub(began)).Msg("drained")
 				return
 			}
@@ -137,6 +158,8 @@ func (p *Processor) subscribe(ctx context.Context) ([]*bus.Subscription, error) 
 		{ns.Ask(p.cfg.ID), func(m bus.Message) { p.ask(ctx, m) }},
 		{ns.Node(p.cfg.ID), p.frame},
 		{ns.Hello(), func(bus.Message) { p.wish() }},
+		{ns.Delivered(p.cfg.ID), p.answered},
+		{ns.Heartbeats(), p.hear},
 		{ns.NodeStatuses(), p.statusQuery},
 	} {
 		sub, err := p.conn.Subscribe(s.subject, s.handle)
@@ -147,6 +170,13 @@ func (p *Processor) subscribe(ctx context.Context) ([]*bus.Subscription, error) 
 	}
 	p.conn.OnReconnect(p.wish)
 	return all, nil
+}
+
+// hear listens to the other processors.
+func (p *Processor) hear(m bus.Message) {
+	if h, err := bus.DecodeHeartbeat(m.Data); err == nil {
+		p.leases.hear(h, time.Now())
+	}
 }
 
 // frame hands the envelopes of a frame to their workers, and waits for those that are busy.
@@ -167,7 +197,7 @@ func (p *Processor) frame(m bus.Message) {
 	for i := range envelopes {
 		env := &envelopes[i]
 		r.Next(env)
-		j := &jobs[key.Hash(env.Key)>>32%uint64(len(jobs))]
+		j := &jobs[p.workerOf(env.Key)]
 		j.envelopes = append(j.envelopes, env)
 	}
 	for i, j := range jobs {

@@ -14,6 +14,9 @@ import (
 // attempts bounds how often one batch is decided anew because others keep writing the same sessions.
 const attempts = 16
 
+// skew is how far clocks of processors may be from the store's, at most.
+const skew = 10 * time.Second
+
 // strikeMemory is how many failing messages a worker remembers.
 const strikeMemory = 1024
 
@@ -29,40 +32,53 @@ type job struct {
 type worker struct {
 	*Processor // what all workers share; safe to use
 
-	queue chan job // full: the subscription waits
+	queue  chan job    // full: the subscription waits
+	events chan *event // full: the event is dropped, see Processor.tell
 
 	// owned by run
-	hints   hints
-	strikes *simplelru.LRU[messageID, int]
+	hints    hints
+	strikes  *simplelru.LRU[failureID, int]
+	progress *simplelru.LRU[string, progress]
+	looked   *simplelru.LRU[string, int64] // when it was looked whether peers of a session are there, us
 }
-
-// messageID names a message for ever.
-type messageID struct{ epoch, sequence uint64 }
 
 func newWorker(p *Processor) (*worker, error) {
-	h, err := newHints(max(1, p.cfg.HintSessions/p.cfg.Workers), p.cfg.SessionTTL)
+	h, err := newHints(max(1, p.cfg.HintSessions/p.cfg.Workers))
 	if err != nil {
 		return nil, err
 	}
-	strikes, err := simplelru.NewLRU[messageID, int](strikeMemory, nil)
+	strikes, err := simplelru.NewLRU[failureID, int](strikeMemory, nil)
 	if err != nil {
 		return nil, err
 	}
-	return &worker{Processor: p, queue: make(chan job, p.cfg.Queue), hints: h, strikes: strikes}, nil
+	driven, err := simplelru.NewLRU[string, progress](progressMemory, nil)
+	if err != nil {
+		return nil, err
+	}
+	looked, err := simplelru.NewLRU[string, int64](strikeMemory, nil)
+	if err != nil {
+		return nil, err
+	}
+	return &worker{
+		Processor: p, queue: make(chan job, p.cfg.Queue), events: make(chan *event, p.cfg.EventQueue),
+		hints: h, strikes: strikes, progress: driven, looked: looked,
+	}, nil
 }
 
-// run works until stop is closed and the queue is empty.
+// run works until stop is closed and nothing is queued.
 func (w *worker) run(ctx context.Context, stop <-chan struct{}) {
 	for {
-		select {
-		case j := <-w.queue:
-			w.work(ctx, w.gather(j))
+		if jobs, events := w.gather(); len(jobs)+len(events) > 0 {
+			w.work(ctx, jobs, events)
 			continue
-		default:
 		}
 		select {
 		case j := <-w.queue:
-			w.work(ctx, w.gather(j))
+			jobs, events := w.gather(j)
+			w.work(ctx, jobs, events)
+		case ev := <-w.events:
+			jobs, events := w.gather()
+			w.work(ctx, jobs, append([]*event{ev}, events...))
 		case <-stop:
 			return
 		}
@@ -70,18 +86,30 @@ func (w *worker) run(ctx context.Context, stop <-chan struct{}) {
 }
 
 // gather takes what else is queued, without waiting.
-func (w *worker) gather(first job) []job {
-	jobs := []job{first}
-	for n := len(first.envelopes); n < w.cfg.Batch; {
+func (w *worker) gather(first ...job) (jobs []job, events []*event) {
+	jobs = first
+	n := 0
+	for _, j := range jobs {
+		n += len(j.envelopes)
+	}
+	for more := true; more && n < w.cfg.Batch; {
 		select {
 		case j := <-w.queue:
 			jobs = append(jobs, j)
 			n += len(j.envelopes)
 		default:
-			return jobs
+			more = false
 		}
 	}
-	return jobs
+	for len(events) < w.cfg.Batch {
+		select {
+		case ev := <-w.events:
+			events = append(events, ev)
+		default:
+			return jobs, events
+		}
+	}
+	return jobs, events
 }
 
 // group is the messages of one session in a batch.
@@ -92,13 +120,19 @@ type group struct {
 	from  []int // which job of the batch each envelope came from
 	out   output
 
-	decided bool // the answers of out hold
+	decided bool  // the answers of out hold
+	written int64 // when out.record was, us, Redis time; 0: it was not
 }
 
-// work gives a batch its effect and answers it.
-func (w *worker) work(ctx context.Context, jobs []job) {
-	groups := w.group(jobs)
+// work gives a batch its effect, answers it, and then lets it have its consequences.
+func (w *worker) work(ctx context.Context, jobs []job, events []*event) {
+	defer w.queued.Add(-int64(len(events)))
 	answers := newAnswers(w.Processor, jobs)
+	if w.crash != nil && w.crash(beforeBatch) {
+		answers.send()
+		return
+	}
+	groups := w.group(jobs, events)
 	pending, unknown := groups, []*group(nil)
 	for _, g := range groups {
 		if g.hint.record == nil {
@@ -116,31 +150,55 @@ func (w *worker) work(ctx context.Context, jobs []job) {
 		}
 		pending = w.round(ctx, pending)
 	}
+	if w.crash != nil && w.crash(afterCommit) {
+		answers.send()
+		return
+	}
 	for _, g := range groups {
 		answers.add(g)
 	}
 	answers.send()
+	w.follow(groups, events)
 }
 
 // group sorts a batch by session.
-func (w *worker) group(jobs []job) []*group {
-	byKey := make(map[string]*group, len(jobs[0].envelopes))
+func (w *worker) group(jobs []job, events []*event) []*group {
+	byKey := make(map[string]*group, len(jobs)+len(events))
 	var groups []*group
+	of := func(key []byte) *group {
+		g := byKey[string(key)]
+		if g == nil {
+			g = &group{key: string(key), input: input{key: key, condemned: w.condemned}}
+			g.hint, _ = w.hints.find(g.key)
+			g.input.record = g.hint.record
+			byKey[g.key] = g
+			groups = append(groups, g)
+		}
+		return g
+	}
 	for from, j := range jobs {
 		for _, env := range j.envelopes {
-			g := byKey[string(env.Key)]
-			if g == nil {
-				g = &group{key: string(env.Key), input: input{key: env.Key, condemned: w.condemned}}
-				g.hint, _ = w.hints.find(g.key)
-				g.input.record = g.hint.record
-				byKey[g.key] = g
-				groups = append(groups, g)
-			}
+			g := of(env.Key)
 			g.input.envelopes = append(g.input.envelopes, env)
 			g.from = append(g.from, from)
 		}
 	}
+	for _, g := range groups {
+		g.input.source = func(i int) Source { return w.source(jobs[g.from[i]]) }
+	}
+	for _, ev := range events {
+		if ev.kind != swept {
+			g := of(ev.key)
+			g.input.events = append(g.input.events, ev)
+		}
+	}
 	return groups
+}
+
+// source tells which dispatcher a job is from.
+func (w *worker) source(j job) Source {
+	id, _ := w.cfg.Namespace.DispatcherID(j.reply)
+	return Source{Dispatcher: id, Incarnation: j.dispatcher}
 }
 
 // round decides pending groups once and returns those that must be decided again. The others have their answers.
@@ -159,9 +217,7 @@ func (w *worker) round(ctx context.Context, pending []*group) []*group {
 			w.decide(g)
 		default:
 			committed = append(committed, g)
-			commits = append(commits, statestore.Commit{
-				Key: g.input.key, Expect: g.input.record.Stamp(), Record: g.out.record, Expiry: g.out.expiry, TTL: w.cfg.SessionTTL,
-			})
+			commits = append(commits, w.commit(g))
 		}
 	}
 	outcomes, err := w.store.Commit(ctx, commits)
@@ -175,13 +231,43 @@ func (w *worker) round(ctx context.Context, pending []*group) []*group {
 	return append(again, reread...)
 }
 
+// commit is how a group's record is written.
+func (w *worker) commit(g *group) statestore.Commit {
+	r := g.out.record
+	c := statestore.Commit{
+		Key: g.input.key, Expect: g.input.record.Stamp(), Record: r, Expiry: g.out.expiry, TTL: w.ttl(r), CDRs: g.out.cdrs, Due: r.Due(),
+		Indexed: acts(r) || acts(g.input.record),
+	}
+	c.Keep = c.TTL == 0
+	if r.Pending() {
+		c.Pending = g.input.now + w.cfg.SweepAge.Microseconds()
+	}
+	return c
+}
+
+// acts tells that a record is, or may be, in the indexes of what acts on its own.
+func acts(r *statestore.Record) bool { return r != nil && (len(r.Timers) > 0 || len(r.Outbox) > 0) }
+
+// ttl is how long a record is kept, 0 for ever. What is over stays until nothing can be committed any more that knew it alive.
+func (w *worker) ttl(r *statestore.Record) time.Duration {
+	switch {
+	case r.Life == statestore.Kept, len(r.Timers) > 0, r.Pending():
+		return 0
+	case r.Life == statestore.Ended:
+		return w.cfg.LongestExpiry + skew
+	default:
+		return w.cfg.SessionTTL
+	}
+}
+
 // settle takes a commit's outcome; false: the group must be decided again.
 func (w *worker) settle(g *group, o statestore.Outcome) (done bool) {
 	g.input.now = max(g.input.now, o.RedisTime)
 	switch o.Result {
 	case statestore.Written:
 		w.commits.Add(1)
-		w.hints.written(g.key, g.out.record, o.RedisTime)
+		w.hints.written(g.key, g.out.record, o.RedisTime, w.ttl(g.out.record))
+		g.written = o.RedisTime
 		w.decide(g)
 		return true
 	case statestore.Conflict, statestore.Absent:

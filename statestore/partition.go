@@ -50,9 +50,25 @@ func (s *Store) indexed(ctx context.Context, index string, partitions []int, unt
 	return keys, nil
 }
 
-// Postpone lets sessions come up in Due or Pending, where they are listed, at a time (us) and not before, as long as nothing else writes them.
+// Index is one of the two that a partition has.
+type Index uint8
+
+// Indexes.
+const (
+	Timers   Index = iota // what Due reads
+	Outboxes              // what Pending reads
+)
+
+func (i Index) suffix() string {
+	if i == Timers {
+		return dueIndex
+	}
+	return pendingIndex
+}
+
+// Postpone lets sessions come up again in an index, where they are listed, at a time (us) and not before, as long as nothing else writes them.
 // It does not change their records.
-func (s *Store) Postpone(ctx context.Context, keys [][]byte, until int64) error {
+func (s *Store) Postpone(ctx context.Context, index Index, keys [][]byte, until int64) error {
 	if len(keys) == 0 {
 		return nil
 	}
@@ -60,11 +76,9 @@ func (s *Store) Postpone(ctx context.Context, keys [][]byte, until int64) error 
 	defer cancel()
 	p := s.client.Pipeline()
 	for _, k := range keys {
-		for _, index := range []string{dueIndex, pendingIndex} {
-			p.ZAddArgs(ctx, s.partitionKey(s.Partition(k), index), redis.ZAddArgs{
-				XX: true, GT: true, Members: []redis.Z{{Score: float64(until), Member: k}},
-			})
-		}
+		p.ZAddArgs(ctx, s.partitionKey(s.Partition(k), index.suffix()), redis.ZAddArgs{
+			XX: true, GT: true, Members: []redis.Z{{Score: float64(until), Member: k}},
+		})
 	}
 	if _, err := p.Exec(ctx); err != nil {
 		return fmt.Errorf("postpone sessions: %w", err)

@@ -1,0 +1,254 @@
+package processor
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/zeebo/xxh3"
+
+	"skyring/protocol/bus"
+	"skyring/statestore"
+)
+
+const (
+	// recheck is when a timer or an outbox is looked at again whose session did not change; us.
+	recheck = 1_000_000
+	// setApart is the same for a session that can not be read; us.
+	setApart = 60_000_000
+	// lookQueue is how many sessions may wait for a look after their peers.
+	lookQueue = 64
+)
+
+// look asks which of a session's peers are gone.
+type look struct {
+	key   []byte
+	peers []statestore.Peer
+}
+
+// leases are the partitions whose timers and outboxes this processor runs. That two processors run the same ones is no harm: it is work done twice.
+type leases struct {
+	mu      sync.Mutex
+	members map[string]time.Time // guarded by mu; other processors that are ready, and when they were heard last
+	held    []int                // guarded by mu
+	until   time.Time            // guarded by mu; they are held
+}
+
+// hear notes a heartbeat.
+func (l *leases) hear(h bus.Heartbeat, now time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if h.State == bus.Ready {
+		l.members[h.ID] = now
+	} else {
+		delete(l.members, h.ID)
+	}
+}
+
+// wanted are the partitions of a processor: each belongs to the one with the highest hash of those that were heard lately, so that few change hands
+// when one comes or goes.
+func (l *leases) wanted(self string, partitions int, heard time.Time) []int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	others := make([]string, 0, len(l.members))
+	for id, last := range l.members {
+		switch {
+		case last.Before(heard):
+			delete(l.members, id)
+		case id != self:
+			others = append(others, id)
+		}
+	}
+	var mine []int
+	for p := range partitions {
+		own := claim(self, p)
+		if !slices.ContainsFunc(others, func(id string) bool {
+			c := claim(id, p)
+			return c > own || c == own && id > self
+		}) {
+			mine = append(mine, p)
+		}
+	}
+	return mine
+}
+
+func claim(id string, partition int) uint64 {
+	return xxh3.HashString(id + "/" + strconv.Itoa(partition))
+}
+
+func (l *leases) hold(partitions []int, until time.Time) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.held, l.until = partitions, until
+}
+
+func (l *leases) now(t time.Time) []int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if !t.Before(l.until) {
+		return nil
+	}
+	return l.held
+}
+
+func (l *leases) count() int { return len(l.now(time.Now())) }
+
+// tend leases partitions and runs their timers and outboxes until the processor stops.
+func (p *Processor) tend(ctx context.Context) {
+	renewals, timers, sweeps := time.NewTicker(p.cfg.LeaseTTL/6), time.NewTicker(p.cfg.TimerTick), time.NewTicker(p.cfg.SweepAge/2)
+	defer renewals.Stop()
+	defer timers.Stop()
+	defer sweeps.Stop()
+	for {
+		var err error
+		select {
+		case <-p.stop:
+			err = p.store.Release(ctx, p.leases.now(time.Now()), p.owner())
+			p.leases.hold(nil, time.Time{})
+			if err != nil {
+				p.log.Debug().Err(err).Msg("leases could not be given back")
+			}
+			return
+		case <-renewals.C:
+			err = p.renew(ctx)
+		case <-timers.C:
+			err = p.runTimers(ctx)
+		case <-sweeps.C:
+			p.deliveries.purge(p.redisNow() - answerWait)
+			err = p.sweep(ctx)
+		case l := <-p.looks:
+			err = p.lookAt(ctx, l)
+		}
+		if err != nil {
+			p.log.Debug().Err(err).Msg("timers and outboxes wait for the state store")
+		}
+	}
+}
+
+// owner names this run of the processor.
+func (p *Processor) owner() string { return fmt.Sprintf("%s/%016x", p.cfg.ID, p.incarnation) }
+
+// renew takes and renews the leases that are this processor's, and gives back what another one should have. A lease lives two thirds of
+// LeaseTTL and is tried for every sixth, so that all of a dead one are taken in time.
+func (p *Processor) renew(ctx context.Context) error {
+	began := time.Now()
+	ttl := p.cfg.LeaseTTL * 2 / 3
+	var want []int
+	if p.ready() {
+		want = p.leases.wanted(p.cfg.ID, p.store.Partitions(), began.Add(-ttl))
+	}
+	held := p.leases.now(began)
+	excess := slices.DeleteFunc(slices.Clone(held), func(partition int) bool {
+		_, wanted := slices.BinarySearch(want, partition)
+		return wanted
+	})
+	if err := p.store.Release(ctx, excess, p.owner()); err != nil {
+		return err
+	}
+	held, err := p.store.Lease(ctx, want, p.owner(), ttl)
+	p.leases.hold(held, began.Add(ttl))
+	return err
+}
+
+func (p *Processor) ready() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.state == bus.Ready
+}
+
+// runTimers finds timers that are due. A session whose timers do not fire in spite of it comes up again a little later.
+func (p *Processor) runTimers(ctx context.Context) error {
+	now := p.redisNow()
+	keys, err := p.store.Due(ctx, p.leases.now(time.Now()), now, p.cfg.SweepLimit)
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	return p.inspect(ctx, statestore.Timers, keys, func(k []byte, r *statestore.Record) (found bool) {
+		for _, t := range r.Timers {
+			if t.Due <= now {
+				found = true
+				p.timers.Add(1)
+				p.tell(&event{kind: fired, key: k, timer: t, expiry: now + offerLife})
+			}
+		}
+		return found
+	})
+}
+
+// sweep finds outboxes that nobody emptied in time: who should have is dead, or its destination did not answer.
+func (p *Processor) sweep(ctx context.Context) error {
+	if p.engine.without == outboxRule {
+		return nil
+	}
+	now := p.redisNow()
+	keys, err := p.store.Pending(ctx, p.leases.now(time.Now()), now, p.cfg.SweepLimit)
+	if err != nil || len(keys) == 0 {
+		return err
+	}
+	return p.inspect(ctx, statestore.Outboxes, keys, func(k []byte, r *statestore.Record) (found bool) {
+		if found = r.Pending(); found {
+			p.swept.Add(1)
+			p.tell(&event{kind: swept, key: k, record: r, time: now})
+		}
+		return found
+	})
+}
+
+// inspect reads sessions that an index lists, and acts on them. What the index lists in vain is taken out.
+func (p *Processor) inspect(ctx context.Context, index statestore.Index, keys [][]byte, act func([]byte, *statestore.Record) bool) error {
+	now := p.redisNow()
+	if err := p.store.Postpone(ctx, index, keys, now+recheck); err != nil {
+		return err
+	}
+	loaded, err := p.store.Load(ctx, keys)
+	if err != nil {
+		return err
+	}
+	for i, l := range loaded {
+		switch {
+		case l.Err != nil:
+			p.unreadable.Add(1)
+			p.sometimes.Do(func() {
+				p.log.Error().Err(l.Err).Str("session", format(keys[i])).Msg("record of a session that waits can not be read, it is left alone")
+			})
+			if err := p.store.Postpone(ctx, index, keys[i:i+1], now+setApart); err != nil {
+				return err
+			}
+		case l.Record != nil && act(keys[i], l.Record):
+		default:
+			pending := int64(0)
+			if l.Record.Pending() {
+				pending = now
+			}
+			if _, err := p.store.Reindex(ctx, keys[i], l.Record, pending); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// lookAt tells a session which of its peers are gone.
+func (p *Processor) lookAt(ctx context.Context, l look) error {
+	keys := make([][]byte, len(l.peers))
+	for i := range l.peers {
+		keys[i] = l.peers[i].Key
+	}
+	absent, err := p.store.Absent(ctx, keys)
+	if err != nil {
+		return err
+	}
+	ev := &event{kind: peersGone, key: l.key, expiry: p.redisNow() + offerLife}
+	for i, gone := range absent {
+		if gone && len(keys[i]) > 0 {
+			ev.peers = append(ev.peers, l.peers[i])
+		}
+	}
+	if len(ev.peers) > 0 {
+		p.tell(ev)
+	}
+	return nil
+}
