@@ -12,7 +12,7 @@ import (
 )
 
 // roundedUp returns a message as it comes back: durations in whole milliseconds.
-func roundedUp(m protocol.Message) protocol.Message {
+func roundedUp(m protocol.Message) protocol.Message { //nolint:ireturn // any message
 	if c, is := m.(protocol.LogonConfirm); is && c.Heartbeat == 1 {
 		c.Heartbeat, c.Inactivity = time.Millisecond, 2*time.Millisecond
 
@@ -213,11 +213,10 @@ func TestUnknownElements(t *testing.T) {
 }
 
 // fill sets each field of a message at random, near its limits often.
-func fill(r *rand.Rand, m protocol.Message) protocol.Message {
+func fill(r *rand.Rand, m protocol.Message) protocol.Message { //nolint:ireturn // any message
 	v := reflect.New(reflect.TypeOf(m)).Elem()
 
-	for i := range v.NumField() {
-		f := v.Field(i)
+	for _, f := range v.Fields() {
 		bits := r.Uint64() >> (r.UintN(9) * 8)
 
 		switch {
@@ -238,7 +237,7 @@ func fill(r *rand.Rand, m protocol.Message) protocol.Message {
 		}
 	}
 
-	m, _ = v.Interface().(protocol.Message)
+	m, _ = reflect.TypeAssert[protocol.Message](v)
 
 	return m
 }
