@@ -33,10 +33,11 @@ type Dispatcher struct {
 	clockDoubt  chan struct{} // one token: the clock of Redis wants to be asked for
 	drained     chan struct{} // closed when nothing more will be answered
 
-	count   counters
-	courier courier
-	asker   asker
-	reading atomic.Int32 // associations whose reading has not ended
+	count    counters
+	courier  courier
+	asker    asker
+	reading  atomic.Int32 // associations whose reading has not ended
+	draining atomic.Bool
 
 	mu           sync.Mutex
 	core         *routing.Core            // guarded by mu
@@ -46,6 +47,7 @@ type Dispatcher struct {
 	key          [key.MaxLen]byte         // scratch; guarded by mu
 	faults       [key.Faults]uint64       // messages by the fault of their key; guarded by mu
 	protocols    [payloadProtocols]uint64 // messages by their payload protocol; guarded by mu
+	rate         rateMeter                // guarded by mu
 }
 
 // kick is the token that wakes the writer of an outbox.
@@ -152,16 +154,24 @@ func (d *Dispatcher) accept(ctx, work context.Context, readers *sync.WaitGroup) 
 	}
 }
 
-// subscribe listens to answers and heartbeats and says hello.
+// subscribe listens to answers, heartbeats and queries, and says hello.
 func (d *Dispatcher) subscribe() ([]*bus.Subscription, error) {
-	answers, err := d.conn.Subscribe(d.subject, d.onFrame)
-	if err != nil {
-		return nil, fmt.Errorf("dispatcher %s: %w", d.cfg.ID, err)
-	}
+	var all []*bus.Subscription
 
-	heartbeats, err := d.conn.Subscribe(d.cfg.Namespace.Heartbeats(), d.onHeartbeat)
-	if err != nil {
-		return []*bus.Subscription{answers}, fmt.Errorf("dispatcher %s: %w", d.cfg.ID, err)
+	for _, s := range []struct {
+		subject string
+		handle  func(bus.Message)
+	}{
+		{d.subject, d.onFrame},
+		{d.cfg.Namespace.Heartbeats(), d.onHeartbeat},
+		{d.cfg.Namespace.DispatcherStatuses(), d.onStatus},
+	} {
+		subscription, err := d.conn.Subscribe(s.subject, s.handle)
+		if err != nil {
+			return all, fmt.Errorf("dispatcher %s: %w", d.cfg.ID, err)
+		}
+
+		all = append(all, subscription)
 	}
 
 	d.conn.OnDisconnect(d.onDisconnect)
@@ -173,7 +183,7 @@ func (d *Dispatcher) subscribe() ([]*bus.Subscription, error) {
 
 	d.hello()
 
-	return []*bus.Subscription{answers, heartbeats}, nil
+	return all, nil
 }
 
 // with calls f with the core, then wakes the writers of outboxes that got something.

@@ -15,6 +15,7 @@ func (d *Dispatcher) drain(work context.Context, readers *sync.WaitGroup) {
 	ctx, cancel := context.WithTimeout(work, d.cfg.DrainTimeout)
 	defer cancel()
 
+	d.draining.Store(true)
 	d.log.Info().Int("unanswered", d.unanswered()).Msg("dispatcher drains")
 	d.awaitAnswers(ctx)
 	close(d.drained)

@@ -104,6 +104,7 @@ func (d *Dispatcher) look() looked {
 	d.core.Tick(d.now())
 	d.tell()
 	d.wake()
+	d.rate.look(d.now(), d.core.Submitted())
 
 	l := looked{events: d.core.Events(), starved: d.core.Starved()}
 	l.members, l.rebuild = d.core.RingWanted()

@@ -170,6 +170,9 @@ func (c *Core) Reconnected(now time.Duration) {
 // Unanswered is the number of messages taken and not told as done.
 func (c *Core) Unanswered() int { return c.entries.len() }
 
+// Submitted is the number of messages taken since New.
+func (c *Core) Submitted() uint64 { return c.counts.Submitted }
+
 // Starved tells that messages wait and no node may be picked.
 func (c *Core) Starved() bool {
 	if c.parked.len() == 0 {
