@@ -54,15 +54,15 @@ func (t *turn) unanswered(n *saga.Unanswered) {
 	up := e.Dialogue == DialogueUp
 	switch n.Type { //nolint:exhaustive // what else is sent is no request, or is watched by a timer
 	case protocol.TypeCallAnnounce:
-		if up && !c.Alerted && !c.Connected && !e.Locked {
+		if up && n.Side == saga.Called && !c.Alerted && !c.Connected && !e.Locked {
 			t.clear(PartyGateway, protocol.CauseNoUserResponding)
 		}
 	case protocol.TypeChannelAssign:
-		if up && !e.Locked && c.State < Alerting {
+		if up && !e.Locked && (c.State == Assigned || c.State == Locking) {
 			t.clear(PartyGateway, protocol.CauseContinuityFailure)
 		}
 	case protocol.TypeCallConnect:
-		if up && c.State == Active && !c.Confirmed {
+		if up && n.Side == saga.Calling && c.State == Active && !c.Confirmed {
 			t.clear(PartyGateway, protocol.CauseTimerExpiry)
 		}
 	case protocol.TypeDisconnect:
@@ -76,18 +76,17 @@ func (t *turn) unanswered(n *saga.Unanswered) {
 	}
 }
 
-// refused takes an ERROR with which a station answers a request: what the request was for will not happen. Which one it was follows from what is awaited.
+// refused takes an ERROR with which a station answers a request: what the request was for will not happen. Which one it was follows from what is
+// awaited, and may be an older one that crossed; so ERROR makes nobody believe that a station has released, which is for T308 to give up.
 func (t *turn) refused(s saga.Side, cause protocol.Cause) {
 	switch t.call.end(s).Dialogue {
 	case DialogueDisconnecting:
 		t.insist(s)
-	case DialogueReleasing:
-		t.finish(s)
 	case DialogueUp:
 		if t.awaits(s) {
 			t.clear(party(s), cause)
 		}
-	case DialogueNone, DialogueOffered, DialogueDone:
+	case DialogueNone, DialogueOffered, DialogueReleasing, DialogueDone:
 	}
 }
 

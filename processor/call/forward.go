@@ -54,6 +54,7 @@ func (t *turn) progress(n *saga.Forward) {
 		if up && n.Side == saga.Calling && t.call.State == Active {
 			t.call.Confirmed = true
 			t.cancel(T313)
+			t.acknowledge(n)
 			return
 		}
 	}

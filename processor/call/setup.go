@@ -9,17 +9,20 @@ import (
 // begin takes what comes for a call that was not set up: Setup, or what outlived the tombstone of a call or comes after the store lost the call (R8).
 // Then whoever speaks of it is told that there is no such call, and nothing is kept.
 func (t *turn) begin(n saga.Notification) {
+	kind := key.KindOf(t.from)
 	switch n := n.(type) {
 	case *saga.Setup:
 		t.setup(n)
 	case *saga.OfferResult:
-		if n.Accepted {
+		if n.Accepted && kind == key.KindStation {
 			t.deny()
 		}
 	case *saga.Forward:
-		t.deny()
+		if kind == key.KindStation {
+			t.deny()
+		}
 	case *saga.Allocated:
-		if n.OK && key.KindOf(t.from) == key.KindPool {
+		if n.OK && kind == key.KindPool {
 			t.notify(t.from, &saga.Free{Side: n.Side})
 		}
 	}
@@ -27,9 +30,6 @@ func (t *turn) begin(n saga.Notification) {
 
 // deny tells a station that there is no such call.
 func (t *turn) deny() {
-	if key.KindOf(t.from) != key.KindStation {
-		return
-	}
 	t.notify(t.from, &saga.ToStation{Message: protocol.ReleaseComplete{Cause: protocol.CauseInvalidCallReference}})
 	t.notify(t.from, &saga.EndCall{})
 }
