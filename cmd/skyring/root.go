@@ -90,6 +90,7 @@ configuration or input file.`,
 	root.AddCommand(
 		upCommand(), dispatcherCommand(), processorCommand(),
 		replayCommand(), traceCommand(), sessionCommand(),
+		stationCommand(), poolCommand(), cdrCommand(),
 	)
 
 	return root

@@ -1,0 +1,102 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"skyring/statestore"
+)
+
+// cdrPosition is how far an export came, by partition.
+type cdrPosition map[int]cdrPlace
+
+// cdrPlace is the last record of a partition that was written. Sequence 0 beside an ID
+// means that the count begins with the next one.
+type cdrPlace struct {
+	ID       string `json:"id"`
+	Sequence uint64 `json:"sequence"`
+}
+
+// begin leaves out what was written before a time.
+func (p cdrPosition) begin(partitions int, at time.Time) {
+	ms := at.UnixMilli() - 1
+	if ms < 0 {
+		return
+	}
+
+	id := strconv.FormatInt(ms, 10) + "-18446744073709551615" // the last that this millisecond can have
+	for i := range partitions {
+		p[i] = cdrPlace{ID: id}
+	}
+}
+
+// ids are those to go on after.
+func (p cdrPosition) ids() map[int]string {
+	ids := make(map[int]string, len(p))
+	for partition, place := range p {
+		ids[partition] = place.ID
+	}
+
+	return ids
+}
+
+// advance goes on to a record, and tells which sequences before it are missing.
+func (p cdrPosition) advance(c statestore.CDR) (from, to uint64, gap bool) {
+	before, known := p[c.Partition]
+	p[c.Partition] = cdrPlace{ID: c.ID, Sequence: c.Sequence}
+
+	if known && before.Sequence == 0 {
+		return 0, 0, false
+	}
+
+	from, to = before.Sequence+1, c.Sequence-1
+
+	return from, to, from <= to
+}
+
+// read takes the position over that a file holds; one that is not there is the beginning.
+func (p cdrPosition) read(path string) error {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+
+	if err != nil {
+		return usagef("read the position: %w", err)
+	}
+
+	if err := json.Unmarshal(text, &p); err != nil {
+		return usagef("position %s: %w", path, err)
+	}
+
+	return nil
+}
+
+// write replaces the file, so that it always holds one whole position.
+func (p cdrPosition) write(path string) error {
+	text, err := json.Marshal(p)
+	if err != nil {
+		return fmt.Errorf("write the position: %w", err)
+	}
+
+	file, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*")
+	if err != nil {
+		return fmt.Errorf("write the position: %w", err)
+	}
+
+	_, err = file.Write(append(text, '\n'))
+	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
+		return errors.Join(fmt.Errorf("write the position: %w", err), os.Remove(file.Name()))
+	}
+
+	if err := os.Rename(file.Name(), path); err != nil {
+		return errors.Join(fmt.Errorf("write the position: %w", err), os.Remove(file.Name()))
+	}
+
+	return nil
+}
