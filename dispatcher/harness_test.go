@@ -185,6 +185,7 @@ type node struct {
 	state   atomic.Uint32 // bus.NodeState
 	deaf    atomic.Bool   // takes frames and answers nothing
 	reply   func(e *bus.Envelope) (bus.Reply, bool)
+	judge   func(e *bus.Envelope) bus.Answer // in place of store and reply
 	stop    context.CancelFunc
 	ended   chan struct{}
 	number  uint64
@@ -279,10 +280,7 @@ func (n *node) onFrame(m bus.Message) {
 	w.Reset(nil, frame.Dispatcher(), n.number)
 
 	for frame.Next(&e) {
-		a := bus.Answer{Entry: e.Entry, Attempt: e.Attempt, Status: n.store.apply(n.id, &e)}
-		if n.reply != nil {
-			a.Reply, a.HasReply = n.reply(&e)
-		}
+		a := n.answer(&e)
 
 		if err := w.Append(&a); err != nil {
 			n.t.Error(err)
@@ -290,6 +288,23 @@ func (n *node) onFrame(m bus.Message) {
 	}
 
 	_ = n.conn.Publish(m.Reply, "", w.Bytes())
+}
+
+func (n *node) answer(e *bus.Envelope) bus.Answer {
+	var a bus.Answer
+
+	if n.judge != nil {
+		a = n.judge(e)
+	} else {
+		a.Status = n.store.apply(n.id, e)
+		if n.reply != nil {
+			a.Reply, a.HasReply = n.reply(e)
+		}
+	}
+
+	a.Entry, a.Attempt = e.Entry, e.Attempt
+
+	return a
 }
 
 // kill ends the node as a crash does: what it holds is lost with its subscriptions.
