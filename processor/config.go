@@ -26,7 +26,7 @@ type Config struct {
 
 	LeaseTTL   time.Duration `env:"LEASE_TTL" yaml:"leaseTTL"`     // partitions of a processor that died are taken over after it, at the latest
 	TimerTick  time.Duration `env:"TIMER_TICK" yaml:"timerTick"`   // between two looks for timers that are due: as late may one fire
-	SweepAge   time.Duration `env:"SWEEP_AGE" yaml:"sweepAge"`     // outboxes that nobody emptied after it are looked after, again and again
+	SweepAge   time.Duration `env:"SWEEP_AGE" yaml:"sweepAge"`     // outboxes that nobody emptied after it are looked after, and timers that did not fire, again and again
 	SweepLimit int           `env:"SWEEP_LIMIT" yaml:"sweepLimit"` // timers, and outboxes, taken at one look
 
 	Heartbeat    time.Duration `env:"HEARTBEAT"     yaml:"heartbeat"`    // interval, give or take a fifth at random

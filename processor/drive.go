@@ -43,7 +43,7 @@ func (p progress) find(destination string) span {
 // tell queues an event for its session's worker. It never waits, so that workers can not wait for each other: what finds no room is dropped, and found
 // again in the state store by whoever has the partition.
 func (p *Processor) tell(ev *event) {
-	if p.crash != nil && p.crash(telling) {
+	if p.crash != nil && p.crash(telling, ev) {
 		return
 	}
 	p.queued.Add(1)

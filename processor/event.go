@@ -89,7 +89,7 @@ func (t *turn) notified(ev *event) {
 	}
 	next := t.passedBy(id, mark) + 1
 	forgotten := known && ev.oldest && ev.number > next
-	if inOrder := ev.number <= next || ev.oldest; (!inOrder || forgotten) && t.needsStore() {
+	if inOrder := ev.number <= next || ev.oldest && !(forgotten && t.without == rollbackRule); (!inOrder || forgotten) && t.needsStore() {
 		return
 	} else if !inOrder {
 		return
@@ -166,7 +166,7 @@ func (t *turn) delivered(ev *event) {
 	if r == nil || r.Line != ev.line || ev.kind == legTook && !t.onLeg(ev) {
 		return
 	}
-	if p := r.Peer(ev.peer); p != nil && ev.kind == acknowledged && ev.mark > p.Next {
+	if p := r.Peer(ev.peer); p != nil && ev.kind == acknowledged && ev.mark > p.Next && t.without != rollbackRule {
 		if !t.needsStore() {
 			t.renumber(ev)
 		}

@@ -15,9 +15,7 @@ import (
 )
 
 const (
-	// recheck is when a timer or an outbox is looked at again whose session did not change; us.
-	recheck = 1_000_000
-	// setApart is the same for a session that can not be read; us.
+	// setApart is when a session that can not be read is looked at again; us.
 	setApart = 60_000_000
 	// lookQueue is how many sessions may wait for a look after their peers.
 	lookQueue = 64
@@ -197,10 +195,11 @@ func (p *Processor) sweep(ctx context.Context) error {
 	})
 }
 
-// inspect reads sessions that an index lists, and acts on them. What the index lists in vain is taken out.
+// inspect reads sessions that an index lists, and acts on them; they come up again after SweepAge unless they change. What the index lists in vain is
+// taken out.
 func (p *Processor) inspect(ctx context.Context, index statestore.Index, keys [][]byte, act func([]byte, *statestore.Record) bool) error {
 	now := p.redisNow()
-	if err := p.store.Postpone(ctx, index, keys, now+recheck); err != nil {
+	if err := p.store.Postpone(ctx, index, keys, now+p.cfg.SweepAge.Microseconds()); err != nil {
 		return err
 	}
 	loaded, err := p.store.Load(ctx, keys)

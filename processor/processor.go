@@ -27,10 +27,10 @@ type Processor struct {
 	incarnation uint64
 	workers     []*worker
 	meter       *meter
-	stop        chan struct{}         // closed by Run when nothing more is taken
-	announce    chan struct{}         // holds one wish for a heartbeat before its time
-	looks       chan look             // full: it is looked another time
-	crash       func(crashPoint) bool // for tests alone, nil else: this process forgets all it is about to do
+	stop        chan struct{}                 // closed by Run when nothing more is taken
+	announce    chan struct{}                 // holds one wish for a heartbeat before its time
+	looks       chan look                     // full: it is looked another time
+	crash       func(crashPoint, *event) bool // for tests alone, nil else: this process forgets all it is about to do
 
 	counters
 	sometimes rate.Sometimes // for log lines that could come once per message

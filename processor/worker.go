@@ -128,7 +128,7 @@ type group struct {
 func (w *worker) work(ctx context.Context, jobs []job, events []*event) {
 	defer w.queued.Add(-int64(len(events)))
 	answers := newAnswers(w.Processor, jobs)
-	if w.crash != nil && w.crash(beforeBatch) {
+	if w.crash != nil && w.crash(beforeBatch, nil) {
 		answers.send()
 		return
 	}
@@ -150,7 +150,7 @@ func (w *worker) work(ctx context.Context, jobs []job, events []*event) {
 		}
 		pending = w.round(ctx, pending)
 	}
-	if w.crash != nil && w.crash(afterCommit) {
+	if w.crash != nil && w.crash(afterCommit, nil) {
 		answers.send()
 		return
 	}

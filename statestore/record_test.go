@@ -166,6 +166,7 @@ func TestCloneShares(t *testing.T) {
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(golden))
 	f.Add([]byte(golden[:19]))
+	f.Add(must[[]byte](f)(active().Append(nil)))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r, err := statestore.Decode(b)
 		if err != nil {
