@@ -32,16 +32,25 @@ func (m *machine) gatewayRequest(at moment, h protocol.Header, msg protocol.Mess
 	case m.answers.old(h):
 		m.send(at, h.Answer(), protocol.Status{State: m.callState(h.Call), Cause: protocol.CauseTransactionOld})
 	case h.Call == protocol.NoCall:
+		m.answers.keep(h, nil)
 		m.stationRequest(at, h, msg)
 	case m.state == LoggedOn: // else the gateway will say it again, or has forgotten it
+		m.answers.keep(h, nil)
 		m.callRequest(at, h, msg)
 	}
 }
 
 // notice takes an ERROR that answers nothing.
 func (m *machine) notice(at moment, msg protocol.Error) {
-	if msg.Cause == protocol.CauseNotLoggedOn && m.state == LoggedOn {
+	if m.state != LoggedOn {
+		return
+	}
+
+	switch msg.Cause { //nolint:exhaustive // other causes tell of messages, not of the log-on
+	case protocol.CauseNotLoggedOn:
 		m.requestLogOn(at)
+	case protocol.CauseNewerLogon:
+		m.outdated(at)
 	}
 }
 
@@ -104,6 +113,12 @@ func (m *machine) callRequest(at moment, h protocol.Header, msg protocol.Message
 		m.clear(c, gatewayCause(msg.Cause))
 	case protocol.ReleaseComplete:
 		m.clear(c, gatewayCause(msg.Cause))
+	case protocol.CallProceeding: // a notice; the response will come
+	case protocol.CallConnectAck:
+		if m.waiting(c, protocol.TypeCallConnect) {
+			m.dropRequests(func(r *request) bool { return r.call == c && r.message.Type() == protocol.TypeCallConnect })
+			m.active(c)
+		}
 	case protocol.Reset:
 		m.respond(at, h, protocol.ResetAck{})
 		m.clear(c, gatewayCause(msg.Cause))
@@ -129,11 +144,13 @@ func gatewayCause(cause protocol.Cause) *CauseError {
 // gateway forgets it too.
 func (m *machine) unknownCall(at moment, h protocol.Header, msg protocol.Message) {
 	switch msg.(type) {
-	case protocol.Disconnect, protocol.Release:
+	case protocol.Disconnect:
+		m.respond(at, h, protocol.Release{Cause: protocol.CauseInvalidCallReference})
+	case protocol.Release:
 		m.respond(at, h, protocol.ReleaseComplete{Cause: protocol.CauseInvalidCallReference})
 	case protocol.Reset:
 		m.respond(at, h, protocol.ResetAck{})
-	case protocol.ReleaseComplete, protocol.Status:
+	case protocol.ReleaseComplete, protocol.Status, protocol.CallProceeding, protocol.CallConnectAck:
 	case protocol.StatusEnquiry:
 		m.respond(at, h, protocol.Status{Cause: protocol.CauseResponseToEnquiry})
 	default:
@@ -186,7 +203,6 @@ func (m *machine) assigned(at moment, h protocol.Header, c *Call, msg protocol.C
 	}
 
 	c.channel, c.locked, c.assign = msg.Channel, false, h
-	m.answers.keep(h, nil)
 
 	timeout := msg.LockTimeout
 	if timeout == 0 {

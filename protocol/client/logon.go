@@ -2,6 +2,7 @@ package client
 
 import (
 	"errors"
+	"slices"
 	"time"
 
 	"skyring/protocol"
@@ -117,11 +118,19 @@ func (m *machine) logOnError(at moment, r *request, msg protocol.Error) {
 		m.end()
 	case m.state == LoggedOn && msg.Cause == protocol.CauseNotLoggedOn:
 		m.requestLogOn(at)
+	case m.state == LoggedOn && msg.Cause == protocol.CauseNewerLogon:
+		m.outdated(at)
 	case m.state == LoggedOn && r.message.Type() == protocol.TypeHeartbeat:
 		// It answers, so it is there.
 	default:
 		m.refused(at, &CauseError{Cause: msg.Cause, Origin: FromGateway})
 	}
+}
+
+// outdated leaves an association in whose place another log-on of this station has come.
+func (m *machine) outdated(at moment) {
+	m.do(effect{kind: effectClose})
+	m.away(at, &CauseError{Cause: protocol.CauseNewerLogon, Origin: FromGateway}, 0)
 }
 
 // loggedOffByGateway takes LOGOFF-REQUEST.
@@ -151,15 +160,23 @@ func (m *machine) beat(at moment) {
 	m.request(at, 0, nil, protocol.Heartbeat{})
 }
 
-// malformed answers what could not be decoded, so that its sender stops repeating it.
+// malformed answers a request that could not be decoded, so that its sender stops
+// repeating it (section 4.3).
 func (m *machine) malformed(at moment, h protocol.Header, err error) {
-	decode, ok := errors.AsType[*protocol.DecodeError](err)
-	if !ok || h.Response() || h.Station == 0 || h.Sequence == 0 || h.Type == protocol.TypeError {
+	fault, ok := errors.AsType[*protocol.DecodeError](err)
+	if !ok || h.Response() || isNotice(h.Type) {
 		return
 	}
 
-	h.Flags, h.Type = 0, protocol.TypeError
-	if _, err := protocol.Append(nil, h.Answer(), decode.Message()); err == nil {
-		m.send(at, h.Answer(), decode.Message())
+	if _, err := protocol.Append(nil, h.Answer(), fault.Message()); err == nil { // its header may be beyond an answer
+		m.send(at, h.Answer(), fault.Message())
 	}
+}
+
+// isNotice tells whether nobody answers messages of a type.
+func isNotice(t protocol.Type) bool {
+	return slices.Contains([]protocol.Type{
+		protocol.TypeLogonPrompt, protocol.TypeOverload, protocol.TypeError, protocol.TypeCallProceeding,
+		protocol.TypeCallConnectAck, protocol.TypeReleaseComplete, protocol.TypeStatus,
+	}, t)
 }

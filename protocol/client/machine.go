@@ -149,7 +149,13 @@ func (m *machine) away(at moment, why error, pause time.Duration) {
 	}
 
 	m.target = (m.target + 1) % len(m.cfg.Targets)
-	m.retryAt = at.now.Add(max(pause, m.cfg.Timers.backOff(at, m.attempts, len(m.cfg.Targets))))
+
+	wait := m.cfg.Timers.backOff(at, m.attempts, pause, len(m.cfg.Targets))
+	if m.priority().Emergency() {
+		wait = min(wait, patience)
+	}
+
+	m.retryAt = at.now.Add(wait)
 	m.attempts++
 	m.state = Waiting
 }

@@ -46,8 +46,8 @@ func (m *machine) callResponse(at moment, r request, msg protocol.Message) {
 	case protocol.Overload:
 		m.refusedCall(at, r, &CauseError{Cause: protocol.CauseOverload, Origin: FromGateway, RetryAfter: msg.RetryAfter})
 	case protocol.Error:
-		if msg.Cause == protocol.CauseNotLoggedOn {
-			m.notLoggedOn(at, r)
+		if msg.Cause == protocol.CauseNotLoggedOn || msg.Cause == protocol.CauseNewerLogon {
+			m.notLoggedOn(at, r, msg)
 
 			return
 		}
@@ -70,14 +70,12 @@ func (m *machine) statusResponse(at moment, r request, msg protocol.Status) {
 }
 
 // notLoggedOn logs on anew and sends the request again after that.
-func (m *machine) notLoggedOn(at moment, r request) {
+func (m *machine) notLoggedOn(at moment, r request, msg protocol.Error) {
 	r.sent = 0
 	m.pending = append(m.pending, r)
 	slices.SortFunc(m.pending, func(a, b request) int { return cmp.Compare(a.header.Sequence, b.header.Sequence) })
 
-	if m.state == LoggedOn {
-		m.requestLogOn(at)
-	}
+	m.notice(at, msg)
 }
 
 // refusedCall clears a call of which the gateway refused a request.

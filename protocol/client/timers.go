@@ -41,10 +41,10 @@ type Timers struct {
 	// T321 is how long the modem may take to lock where the gateway does not say.
 	T321 time.Duration
 
-	// BackOff is the longest wait before the first new attempt to log on. The wait is drawn at
-	// random, its longest doubles each time all targets were tried, up to BackOffMax.
-	BackOff    time.Duration
-	BackOffMax time.Duration
+	// T330 is the longest wait before the first new attempt to log on. The wait is drawn at random; its
+	// longest doubles each time all targets have failed, up to T331.
+	T330 time.Duration
+	T331 time.Duration
 }
 
 // DefaultTimers are those of docs/essp.md.
@@ -62,8 +62,8 @@ func DefaultTimers() Timers {
 		T310: 30 * time.Second,
 		T321: 10 * time.Second,
 
-		BackOff:    time.Second,
-		BackOffMax: 2 * time.Minute,
+		T330: time.Second,
+		T331: 2 * time.Minute,
 	}
 }
 
@@ -96,7 +96,7 @@ func (t Timers) Validate() error {
 	}
 
 	for name, d := range map[string]time.Duration{
-		"t301": t.T301, "t309": t.T309, "t310": t.T310, "t321": t.T321, "backOff": t.BackOff, "backOffMax": t.BackOffMax,
+		"t301": t.T301, "t309": t.T309, "t310": t.T310, "t321": t.T321, "t330": t.T330, "t331": t.T331,
 	} {
 		if d <= 0 {
 			faults = append(faults, fmt.Errorf("timers.%s: %s: more than 0s is right", name, d))
@@ -106,13 +106,23 @@ func (t Timers) Validate() error {
 	return errors.Join(faults...)
 }
 
-// repeat is how a request is repeated.
-func (t Timers) repeat(request protocol.Message) Repetition {
+// repeat is how a request is repeated. Calls of high priority are asked for more often
+// (section 6.2, after ICAO Annex 10).
+func (t Timers) repeat(request protocol.Message, priority protocol.Priority) Repetition {
 	switch request.(type) {
 	case protocol.LogonRequest, protocol.LogonAuth:
 		return t.TA11
 	case protocol.CallSetup:
-		return t.T303
+		r := t.T303
+
+		switch {
+		case priority.Emergency():
+			r.Sends = max(r.Sends, sendsEmergency)
+		case priority >= protocol.PriorityUrgency:
+			r.Sends = max(r.Sends, sendsUrgency)
+		}
+
+		return r
 	case protocol.Disconnect:
 		return t.T305
 	case protocol.Release:
@@ -124,14 +134,24 @@ func (t Timers) repeat(request protocol.Message) Repetition {
 	}
 }
 
-// backOff is how long to wait after a number of attempts that failed in a row.
-func (t Timers) backOff(at moment, attempts, targets int) time.Duration {
-	longest := t.BackOff
+// How often CALL-SETUP is sent in urgency, and in emergency and distress.
+const (
+	sendsUrgency   = 3
+	sendsEmergency = 4
+)
+
+// patience is the longest wait of a station in emergency or distress.
+const patience = time.Second
+
+// backOff is how long to wait after a number of attempts that failed in a row, and not less
+// than a pause that the gateway asked for (section 6.3).
+func (t Timers) backOff(at moment, attempts int, pause time.Duration, targets int) time.Duration {
+	longest := t.T330
 	for range min(attempts/targets, 32) {
-		if longest = 2 * longest; longest >= t.BackOffMax {
-			return at.spread(t.BackOffMax)
+		if longest = 2 * longest; longest >= t.T331 {
+			break
 		}
 	}
 
-	return at.spread(min(longest, t.BackOffMax))
+	return max(pause, at.spread(min(longest, t.T331)))
 }

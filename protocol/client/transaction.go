@@ -55,7 +55,7 @@ func (m *machine) transmit(at moment, r *request) {
 	}
 
 	r.sent++
-	r.due = at.now.Add(at.around(m.cfg.Timers.repeat(r.message).Interval))
+	r.due = at.now.Add(at.around(m.cfg.Timers.repeat(r.message, r.header.Priority).Interval))
 	m.send(at, r.header, r.message)
 }
 
@@ -118,7 +118,7 @@ func (m *machine) repeatRequests(at moment) {
 			continue
 		}
 
-		if r.sent < m.cfg.Timers.repeat(r.message).Sends {
+		if r.sent < m.cfg.Timers.repeat(r.message, r.header.Priority).Sends {
 			m.transmit(at, r)
 		} else {
 			given = append(given, *r)
@@ -152,52 +152,6 @@ func (m *machine) unanswered(at moment, r request) {
 	default: // log-on or heartbeat
 		m.abandon(at, ErrSilent)
 	}
-}
-
-// answers keeps what was answered to the gateway's last requests, so that one that comes
-// again is answered alike and has no effect.
-type answers struct {
-	ring    [answersKept]answer
-	next    int
-	dropped uint32 // the highest sequence that has left the ring
-}
-
-// answersKept is more than a gateway has under way with a station.
-const answersKept = 32
-
-type answer struct {
-	header  protocol.Header // of the request; the zero header: none
-	payload []byte          // nil: it will be answered later
-}
-
-// find returns the answer to a request that came before.
-func (a *answers) find(h protocol.Header) (payload []byte, known bool) {
-	for i := range a.ring {
-		if a.ring[i].header == h {
-			return a.ring[i].payload, true
-		}
-	}
-
-	return nil, false
-}
-
-// old tells whether the request's answer has left the ring.
-func (a *answers) old(h protocol.Header) bool { return h.Sequence <= a.dropped }
-
-// keep keeps an answer, in place of the one to the same request if there is one.
-func (a *answers) keep(h protocol.Header, payload []byte) {
-	for i := range a.ring {
-		if a.ring[i].header == h {
-			a.ring[i].payload = payload
-
-			return
-		}
-	}
-
-	slot := &a.ring[a.next%answersKept]
-	a.dropped = max(a.dropped, slot.header.Sequence)
-	*slot = answer{header: h, payload: payload}
-	a.next++
 }
 
 // respond answers a request of the gateway.
