@@ -27,7 +27,9 @@ type Config struct {
 	AcceptBacklog int `yaml:"acceptBacklog" env:"ACCEPT_BACKLOG"`
 	// MaxAssociations is how many associations may exist; more are refused with ABORT "out of resource".
 	MaxAssociations int `yaml:"maxAssociations" env:"MAX_ASSOCIATIONS"`
-	// ReceiveWindow is how many bytes of user data an association holds for its receiver.
+	// ReceiveWindow is how many bytes of user data an association holds for its receiver. A peer that fills it with messages
+	// of fewer than 8 bytes, as no signalling protocol has them, while the receiver stands still is sent an ABORT: a
+	// stream holds no more than an eighth of the window in messages (at least 1,024).
 	ReceiveWindow uint32 `yaml:"receiveWindow" env:"RECEIVE_WINDOW"`
 	// SendBuffer is how many bytes may be unacknowledged before Send blocks.
 	SendBuffer int `yaml:"sendBuffer" env:"SEND_BUFFER"`

@@ -11,6 +11,16 @@ func Handle(e *Endpoint, b []byte, from netip.AddrPort) { e.handle(b, from) }
 // Tags are an association's verification tags and TSNs, which a spoofer does not know.
 func Tags(a *Association) (local, peer uint32) { return a.localTag, a.peerTag }
 
+// Beat lets an association's clocks run as if it were that time.
+func Beat(a *Association, now time.Time) { a.beat(now) }
+
+// WithoutWindowUpdates leaves an association to what pion tells the peer of its window.
+func WithoutWindowUpdates(a *Association) {
+	a.window.mu.Lock()
+	defer a.window.mu.Unlock()
+	a.window.size = 0
+}
+
 // Cookie is a cookie in the open.
 type Cookie struct {
 	Created             time.Time

@@ -106,44 +106,122 @@ func TestWindowOpens(t *testing.T) {
 	}
 }
 
-// The peer hears of a window that opens at once, and what it sent into the closed one counts.
-func TestWindowUpdate(t *testing.T) {
-	cfg := steady()
-	cfg.ReceiveWindow, cfg.MaxMessage = 8<<10, 4<<10
+// blocked is an association whose receiver stands still until the gate opens.
+type blocked struct {
+	*station
+	a     *transport.Association
+	gate  chan struct{}
+	taken chan struct{} // a token for each message delivered
+}
+
+func block(t *testing.T, cfg transport.Config) *blocked {
+	t.Helper()
 	server := start(t, cfg)
-	s := newStation(t, server)
-	s.connect()
-	a := accept(t, server)
-	gate, done := make(chan struct{}), make(chan struct{})
+	b := &blocked{station: newStation(t, server), gate: make(chan struct{}), taken: make(chan struct{}, 4096)}
+	b.connect()
+	b.a = accept(t, server)
+	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		_ = a.Receive(context.Background(), func(transport.Message) { <-gate })
+		_ = b.a.Receive(context.Background(), func(transport.Message) {
+			b.taken <- struct{}{}
+			<-b.gate
+		})
 	}()
-	t.Cleanup(func() { a.Abort("over"); <-done })
-	payload := string(make([]byte, 1000))
-	send := func() {
-		d := s.data(whole(1, payload))
-		d[1] |= packet.FlagImmediate
-		s.send(s.serverTag, d)
-	}
-	sack := func() (tsn, window uint32) {
-		_, c := s.expect(packet.TypeSack)
-		return binary.BigEndian.Uint32(c.Value), binary.BigEndian.Uint32(c.Value[4:])
-	}
-	for window := uint32(1); window > 0; {
-		send()
-		_, window = sack()
-	}
-	send() // refused
-	last := s.tsn - 1
-	if tsn, window := sack(); tsn != last-1 || window != 0 {
-		t.Fatalf("a closed window took DATA: TSN %d of %d, window %d", tsn, last, window)
-	}
-	close(gate)
-	for {
-		if tsn, window := sack(); tsn == last && window > cfg.ReceiveWindow/2 {
-			break
+	t.Cleanup(func() {
+		b.a.Abort("over")
+		select {
+		case <-b.gate:
+		default:
+			close(b.gate)
 		}
+		<-done
+	})
+	return b
+}
+
+// sendNow sends a message that wants its SACK at once.
+func (b *blocked) sendNow(text string) (chunk []byte) {
+	b.t.Helper()
+	chunk = b.data(whole(1, text))
+	chunk[1] |= packet.FlagImmediate
+	b.send(b.serverTag, chunk)
+	return chunk
+}
+
+func (b *blocked) sack() (tsn, window uint32) {
+	b.t.Helper()
+	_, c := b.expect(packet.TypeSack)
+	return binary.BigEndian.Uint32(c.Value), binary.BigEndian.Uint32(c.Value[4:])
+}
+
+// fill sends until the window is shut, and gives the message that was refused, the number of those that were not.
+func (b *blocked) fill(text string) (refused []byte, taken int) {
+	b.t.Helper()
+	for window := uint32(1); window > 0; taken++ {
+		b.sendNow(text)
+		_, window = b.sack()
+	}
+	refused = b.sendNow(text)
+	if tsn, window := b.sack(); tsn != b.tsn-2 || window != 0 {
+		b.t.Fatalf("a closed window took DATA: TSN %d of %d, window %d", tsn, b.tsn-1, window)
+	}
+	return refused, taken
+}
+
+func narrowWindow() transport.Config {
+	cfg := steady()
+	cfg.ReceiveWindow, cfg.MaxMessage = 8<<10, 4<<10
+	return cfg
+}
+
+// The peer hears of a window that opens at once, and what it sent into the closed one counts.
+func TestWindowUpdate(t *testing.T) {
+	b := block(t, narrowWindow())
+	b.fill(string(make([]byte, 1000)))
+	close(b.gate)
+	for tsn, window := b.sack(); tsn != b.tsn-1 || window <= narrowWindow().ReceiveWindow/2; {
+		tsn, window = b.sack()
+	}
+}
+
+// What TestWindowUpdate sees is the window's doing: without it, pion says nothing until the peer asks.
+func TestNoWindowUpdateWithoutWindow(t *testing.T) {
+	b := block(t, narrowWindow())
+	transport.WithoutWindowUpdates(b.a)
+	refused, taken := b.fill(string(make([]byte, 1000)))
+	close(b.gate)
+	for range taken {
+		<-b.taken
+	}
+	for range 20 {
+		b.send(b.serverTag, packet.AppendChunk(nil, packet.TypeHeartbeat, 0, packet.AppendParameter(nil, 1, []byte("alive?"))))
+		if _, chunks := b.read(); chunks[0].Type != packet.TypeHeartbeatAck {
+			t.Fatalf("%s came unasked", chunks[0].Type)
+		}
+	}
+	b.send(b.serverTag, refused)
+	for tsn, window := b.sack(); tsn != b.tsn-1 || window <= narrowWindow().ReceiveWindow/2; {
+		tsn, window = b.sack()
+	}
+}
+
+// The window counts bytes, pion's guard messages: 8 bytes a message fill the window first, fewer end the association
+// of a peer that goes on while the receiver stands still.
+func TestTinyMessages(t *testing.T) {
+	b := block(t, narrowWindow())
+	if _, taken := b.fill("8 bytes."); taken < 1024 || b.a.Err() != nil {
+		t.Errorf("%d messages of 8 bytes: %v", taken, b.a.Err())
+	}
+	b = block(t, narrowWindow())
+	for i := range 1026 { // pion holds 1,024, the receiver one
+		b.send(b.serverTag, b.data(whole(1, "7 bytes")))
+		if i%128 == 0 {
+			b.expect(packet.TypeSack) // the socket's buffer is not what is tested
+		}
+	}
+	if detail := wantReason(t, b.a, transport.ProtocolViolation); detail == "" {
+		t.Error("ended without a word")
 	}
 }
 
@@ -197,10 +275,23 @@ func TestBadLink(t *testing.T) {
 	accepted := accept(t, server)
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(7, 7))
-	r.losing(func(b []byte) bool {
+	var seen [overtaken + 1]int
+	r.disturbing(func(b []byte) (what fate) {
+		if t := packet.ChunkType(b[packet.HeaderLen]); t != packet.TypeData && t != packet.TypeSack {
+			return onTime
+		}
 		mu.Lock()
 		defer mu.Unlock()
-		return packet.ChunkType(b[packet.HeaderLen]) <= packet.TypeSack && random.IntN(100) < 3
+		switch n := random.IntN(100); {
+		case n < 3:
+			what = lost
+		case n < 6:
+			what = twice
+		case n < 11:
+			what = overtaken
+		}
+		seen[what]++
+		return what
 	})
 	var messages []transport.Message
 	for i := range 400 {
@@ -222,5 +313,10 @@ func TestBadLink(t *testing.T) {
 	check(t, messages, collect(t, accepted))
 	if err := <-sent; err != nil {
 		t.Fatal(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if seen[lost] == 0 || seen[twice] == 0 || seen[overtaken] == 0 {
+		t.Errorf("the link was not bad: %v packets by fate", seen)
 	}
 }

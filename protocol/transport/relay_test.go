@@ -1,6 +1,7 @@
 package transport_test
 
 import (
+	"bytes"
 	"errors"
 	"net"
 	"net/netip"
@@ -16,12 +17,22 @@ type relay struct {
 	front  *net.UDPConn
 	server netip.AddrPort
 	client atomic.Pointer[netip.AddrPort] // the last that spoke
-	lose   atomic.Pointer[func(b []byte) bool]
+	judge  atomic.Pointer[func(b []byte) fate]
 	tasks  sync.WaitGroup
 
 	mu   sync.Mutex
 	back *net.UDPConn // what the server sees
 }
+
+// fate is what becomes of a packet on the way.
+type fate uint8
+
+const (
+	onTime fate = iota
+	lost
+	twice
+	overtaken // by the next packet that way
+)
 
 func newRelay(t *testing.T, server netip.AddrPort) *relay {
 	t.Helper()
@@ -72,20 +83,51 @@ func (r *relay) rebind(t *testing.T) {
 	})
 }
 
+// disturbing lets judge decide on each packet, both ways; it is called by several goroutines.
+func (r *relay) disturbing(judge func(b []byte) fate) { r.judge.Store(&judge) }
+
 // losing drops the packets for which lose says so, both ways.
-func (r *relay) losing(lose func(b []byte) bool) { r.lose.Store(&lose) }
+func (r *relay) losing(lose func(b []byte) bool) {
+	r.disturbing(func(b []byte) fate {
+		if lose(b) {
+			return lost
+		}
+		return onTime
+	})
+}
 
 func (r *relay) pump(from *net.UDPConn, forward func([]byte, netip.AddrPort)) {
 	buffer := make([]byte, 1<<16)
+	var held []byte
 	for {
 		n, addr, err := from.ReadFromUDPAddrPort(buffer)
 		if errors.Is(err, net.ErrClosed) {
 			return
 		}
-		if lose := r.lose.Load(); err != nil || lose != nil && (*lose)(buffer[:n]) {
+		if err != nil {
 			continue
 		}
+		what := onTime
+		if judge := r.judge.Load(); judge != nil {
+			what = (*judge)(buffer[:n])
+		}
+		switch what {
+		case lost:
+			continue
+		case overtaken:
+			if held == nil {
+				held = bytes.Clone(buffer[:n])
+				continue
+			}
+		case twice:
+			forward(buffer[:n], addr)
+		case onTime:
+		}
 		forward(buffer[:n], addr)
+		if held != nil {
+			forward(held, addr)
+			held = nil
+		}
 	}
 }
 

@@ -13,10 +13,10 @@ import (
 // has read on, so the peer would learn it by its own probes only, seconds later. When enough has been read, window
 // has pion take a packet again that it refused, or one that it has seen, with the I bit: either makes it send a SACK.
 type window struct {
-	size   uint32      // static
 	narrow atomic.Bool // less than half was advertised
 
 	mu         sync.Mutex
+	size       uint32 // static but for tests
 	cumulative uint32 // TSN of the last SACK sent
 	advertised uint32
 	read       uint32    // bytes read since that SACK
@@ -30,9 +30,9 @@ const shutBelow = 1500
 
 // advertise notes a SACK that pion sends.
 func (w *window) advertise(cumulative, advertised uint32) {
-	narrow := advertised < w.size/2
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	narrow := advertised < w.size/2
 	w.cumulative, w.advertised, w.read = cumulative, advertised, 0
 	if narrow && advertised < shutBelow {
 		if w.shutAt.IsZero() {
