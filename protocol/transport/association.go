@@ -35,11 +35,12 @@ type Association struct {
 	sending   sendBuffer
 	receiving receiver
 
-	ending      sync.Once
-	reason      atomic.Pointer[CloseError] // set before done is closed
-	violation   atomic.Pointer[string]     // why pion aborts
-	peerClosing atomic.Bool                // SHUTDOWN came
-	closing     atomic.Bool                // Close was called
+	ending        sync.Once
+	reason        atomic.Pointer[CloseError] // set before done is closed
+	violation     atomic.Pointer[string]     // why pion aborts
+	peerClosing   atomic.Bool                // SHUTDOWN came
+	closing       atomic.Bool                // Close was called
+	shutdownAcked atomic.Bool                // SHUTDOWN-ACK went out: SHUTDOWN-COMPLETE is awaited
 }
 
 // Streams are the negotiated numbers of streams towards us and towards the peer; ids start at 0.
@@ -66,8 +67,8 @@ func (a *Association) Err() error {
 	return nil
 }
 
-// establish starts an association as agreed. It runs on the goroutine that reads the link, so that no packet comes
-// between.
+// establish starts an association as agreed; on an error it is gone, and the peer has heard nothing. It runs on the
+// goroutine that reads the link, so that no packet comes between.
 func (e *Endpoint) establish(t terms) (*Association, error) {
 	a := &Association{terms: t, endpoint: e, done: make(chan struct{})}
 	a.conn.association = a
@@ -83,9 +84,9 @@ func (e *Endpoint) establish(t terms) (*Association, error) {
 	}
 	a.pion = pion
 	e.tasks.Go(a.supervise)
-	if !e.table.add(a) {
+	if err := e.table.add(a); err != nil {
 		a.end(&CloseError{Reason: EndpointClosed})
-		return nil, fmt.Errorf("enter the association: %w", errRefusing)
+		return nil, fmt.Errorf("enter the association: %w", err)
 	}
 	return a, nil
 }

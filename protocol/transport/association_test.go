@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/netip"
 	"slices"
 	"sync"
 	"testing"
@@ -33,6 +34,43 @@ func TestBothDirections(t *testing.T) {
 			}
 		}
 		check(t, sample(), messages)
+	}
+}
+
+func TestIPv6(t *testing.T) {
+	link := func() transport.Link {
+		l, err := transport.ListenUDP(netip.MustParseAddrPort("[::1]:0"))
+		if err != nil {
+			t.Skipf("this machine has no IPv6: %v", err)
+		}
+		return l
+	}
+	server, _ := startOn(t, link(), steady())
+	client, _ := startOn(t, link(), steady())
+	dialled, accepted := connect(t, client, server)
+	if addr := accepted.PeerAddr(); !addr.Addr().Is6() || addr != client.LocalAddr() {
+		t.Errorf("peer is %s, want %s", addr, client.LocalAddr())
+	}
+	messages := collect(t, accepted)
+	for _, m := range sample() {
+		if err := dialled.Send(deadline(t), m); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check(t, sample(), messages)
+	if err := dialled.Close(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+	wantReason(t, accepted, transport.PeerShutdown)
+}
+
+// A link-local address names its interface too, which a cookie does not hold.
+func TestLinkLocalPeer(t *testing.T) {
+	link := &hole{ended: make(chan struct{})}
+	e, _ := startOn(t, link, steady())
+	from := netip.MustParseAddrPort("[fe80::1%eth0]:9899")
+	if a := handMade(t, e, link, from); a.PeerAddr() != from {
+		t.Errorf("peer is %s", a.PeerAddr())
 	}
 }
 

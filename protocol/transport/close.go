@@ -86,15 +86,18 @@ func (a *Association) onShutdownComplete(c packet.Chunk) chunkFate {
 	return pass
 }
 
-// onReflected takes ABORT or SHUTDOWN-COMPLETE of a peer that has forgotten the association. While it is being closed,
-// that is how a peer answers whose SHUTDOWN-COMPLETE got lost.
+// onReflected takes ABORT or SHUTDOWN-COMPLETE of a peer that has forgotten the association. After our SHUTDOWN-ACK, that
+// is how a peer answers whose SHUTDOWN-COMPLETE got lost; before, SHUTDOWN-COMPLETE means nothing (RFC 9260 section
+// 8.5.1, C).
 func (a *Association) onReflected(c packet.Chunk) {
 	switch {
-	case a.peerClosing.Load():
-		a.end(&CloseError{Reason: PeerShutdown})
+	case a.shutdownAcked.Load():
+		a.endByProtocol()
+	case c.Type == packet.TypeShutdownComplete:
+		a.endpoint.count.add(UnwantedChunks)
 	case a.closing.Load() && a.sending.empty(a):
 		a.end(&CloseError{Reason: LocalShutdown})
-	case c.Type == packet.TypeAbort:
+	default:
 		a.end(&CloseError{Reason: PeerAbort, Detail: joinDetail("the peer does not know the association", c.Value)})
 	}
 }
@@ -106,5 +109,7 @@ func joinDetail(text string, causes []byte) string {
 	return text
 }
 
-// shuttingDown reports whether either side has begun to close.
-func (a *Association) shuttingDown() bool { return a.closing.Load() || a.peerClosing.Load() }
+// shutdownAck is a packet with SHUTDOWN-ACK, for a peer that has forgotten that its shutdown is not through.
+func (a *Association) shutdownAck() []byte {
+	return packet.AppendChunk(a.packet(16), packet.TypeShutdownAck, 0, nil)
+}

@@ -2,7 +2,9 @@ package transport_test
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
+	"net"
 	"strings"
 	"testing"
 
@@ -128,6 +130,100 @@ func TestShutdownCompleteLost(t *testing.T) {
 	h, c := s.expect(packet.TypeShutdownComplete)
 	if c.Flags != 1 || h.VerificationTag != s.serverTag {
 		t.Errorf("flags %d, tag %x", c.Flags, h.VerificationTag)
+	}
+}
+
+// A peer that has forgotten a shutdown that waits for its end is reminded of it before it may come back (RFC 9260
+// sections 9.2 and 5.2.4, action A).
+func TestRestartInShutdown(t *testing.T) {
+	s, server, a, _ := pair(t, steady())
+	oldTag, oldServerTag, oldServerTSN := s.tag, s.serverTag, s.serverTSN
+	s.tag = 0x5555
+	echo := s.cookie()
+	newServerTag := s.serverTag
+	s.send(oldServerTag, packet.AppendChunk(nil, packet.TypeShutdown, 0, be32(oldServerTSN-1)))
+	s.expect(packet.TypeShutdownAck)
+	s.send(0, s.init(nil))
+	if h, chunks := s.read(); chunks[0].Type != packet.TypeShutdownAck || h.VerificationTag != oldTag {
+		t.Errorf("INIT is answered with %s, tag %x", chunks[0].Type, h.VerificationTag)
+	}
+	s.send(newServerTag, echo)
+	h, chunks := s.read()
+	if len(chunks) != 2 || chunks[0].Type != packet.TypeShutdownAck || chunks[1].Type != packet.TypeError || h.VerificationTag != oldTag {
+		t.Fatalf("COOKIE-ECHO is answered with %v, tag %x", chunks, h.VerificationTag)
+	}
+	if cause := binary.BigEndian.Uint16(chunks[1].Value); cause != 10 {
+		t.Errorf("cause %d", cause)
+	}
+	if a.Err() != nil {
+		t.Fatalf("ended: %v", a.Err())
+	}
+	s.send(oldTag, packet.AppendChunk(nil, packet.TypeShutdownComplete, 1, nil)) // as to a packet out of the blue
+	wantReason(t, a, transport.PeerShutdown)
+	s.send(newServerTag, echo)
+	s.expect(packet.TypeCookieAck)
+	accept(t, server)
+}
+
+// Before our shutdown has got that far, a peer that restarts just does.
+func TestRestartBeforeShutdownAck(t *testing.T) {
+	s, server, a, _ := pair(t, steady())
+	s.tag = 0x5555
+	echo := s.cookie()
+	closed := make(chan error, 1)
+	go func() { closed <- a.Close(context.Background()) }()
+	s.expect(packet.TypeShutdown)
+	s.send(s.serverTag, echo)
+	s.expect(packet.TypeCookieAck)
+	wantReason(t, a, transport.PeerRestarted)
+	if err := <-closed; err != nil {
+		t.Errorf("Close: %v", err)
+	}
+	accept(t, server)
+}
+
+// SHUTDOWN-COMPLETE means something only after SHUTDOWN-ACK (RFC 9260 section 8.5.1, C).
+func TestShutdownCompleteTooEarly(t *testing.T) {
+	s, _, a, _ := pair(t, steady())
+	complete := packet.AppendChunk(nil, packet.TypeShutdownComplete, 1, nil)
+	s.send(s.tag, complete)
+	closed := make(chan error, 1)
+	go func() { closed <- a.Close(context.Background()) }()
+	s.expect(packet.TypeShutdown)
+	s.send(s.tag, complete)
+	s.send(s.serverTag, packet.AppendChunk(nil, packet.TypeShutdownAck, 0, nil))
+	if _, c := s.expect(packet.TypeShutdownComplete); c.Flags != 0 {
+		t.Error("the association had ended before its SHUTDOWN-ACK came")
+	}
+	if err := <-closed; err != nil {
+		t.Errorf("Close: %v", err)
+	}
+}
+
+// Run's end finds associations that nobody accepted, and handshakes of both sides under way.
+func TestRunEndsDuringHandshakes(t *testing.T) {
+	e, stop := startOn(t, listenUDP(t), steady())
+	waiting := newStation(t, e)
+	waiting.connect()
+	waiting.send(waiting.serverTag, waiting.data(whole(0, "nobody reads this")))
+	waiting.expect(packet.TypeSack)
+	half := newStation(t, e)
+	echo := half.cookie()
+	peer := newStation(t, e)
+	dialled := make(chan error, 1)
+	go func() {
+		_, err := e.Dial(context.Background(), peer.socket.LocalAddr().(*net.UDPAddr).AddrPort(), transport.Dial{RemotePort: 2905})
+		dialled <- err
+	}()
+	peer.expect(packet.TypeInit)
+	stop()
+	waiting.expect(packet.TypeAbort)
+	if err := <-dialled; err == nil || !strings.Contains(err.Error(), "shutting down") {
+		t.Errorf("Dial: %v", err)
+	}
+	half.send(half.serverTag, echo)
+	if n := e.Stats().Associations; n != 0 {
+		t.Errorf("%d associations left", n)
 	}
 }
 

@@ -63,6 +63,10 @@ type dialResult struct {
 // Dial sets an association up with the peer at a UDP address, and waits for it until ctx ends or INIT and COOKIE-ECHO
 // have been repeated as configured. Many associations may share the endpoint. The error says how far it came; it matches
 // ErrRefused when the peer answered with ABORT, and ctx's error when that ended.
+//
+// A UDP port that nobody serves looks like a peer that is silent: the kernel tells of ICMP port unreachable on connected
+// sockets only, and one that serves many peers is not connected. Were it asked for (IP_RECVERR), one peer's ICMP would fail
+// the next packet to any other, and a forged one would end handshakes; kernels ignore it under encapsulation as well.
 func (e *Endpoint) Dial(ctx context.Context, to netip.AddrPort, dial Dial) (*Association, error) {
 	a, err := e.dial(ctx, netip.AddrPortFrom(to.Addr().Unmap(), to.Port()), dial)
 	if err != nil {
@@ -88,7 +92,7 @@ func (e *Endpoint) dial(ctx context.Context, to netip.AddrPort, dial Dial) (*Ass
 	if err := e.table.addDialing(d); err != nil {
 		return nil, err
 	}
-	d.sending = d.initPacket(e.cfg.ReceiveWindow)
+	d.begin(e.cfg.ReceiveWindow)
 	return e.await(ctx, d)
 }
 
@@ -130,6 +134,15 @@ func (e *Endpoint) giveUp(d *dialing, err error) (*Association, error) {
 		}
 	}
 	return nil, err
+}
+
+// begin makes INIT the packet to send, unless the peer, which may have learnt our tag by an INIT of its own, was quicker.
+func (d *dialing) begin(window uint32) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.sending == nil {
+		d.sending = d.initPacket(window)
+	}
 }
 
 func (d *dialing) tuple() tuple {

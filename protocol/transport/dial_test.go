@@ -243,6 +243,28 @@ func TestDialFailures(t *testing.T) {
 	}
 }
 
+// A handshake that comes through when the last place has gone is ended on both sides.
+func TestDialFindsNoRoom(t *testing.T) {
+	cfg := quick()
+	cfg.MaxAssociations = 1
+	client := start(t, cfg)
+	f := newFake(t)
+	dialled := make(chan error, 1)
+	go func() {
+		_, err := client.Dial(context.Background(), f.socket.LocalAddr().(*net.UDPAddr).AddrPort(), transport.Dial{RemotePort: 2905})
+		dialled <- err
+	}()
+	f.hear(packet.TypeInit)
+	newStation(t, client).connect()
+	f.send(f.serverTag, f.initAck(packet.AppendParameter(nil, 7, []byte("cookie"))))
+	f.hear(packet.TypeCookieEcho)
+	f.send(f.serverTag, packet.AppendChunk(nil, packet.TypeCookieAck, 0, nil))
+	f.hear(packet.TypeAbort)
+	if err := <-dialled; err == nil || !strings.Contains(err.Error(), "the most that may be") {
+		t.Errorf("Dial: %v", err)
+	}
+}
+
 // Both sides dial each other: one association, returned by both (RFC 9260 section 5.2.1).
 func TestBothSidesDial(t *testing.T) {
 	for range 20 {

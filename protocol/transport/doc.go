@@ -14,7 +14,7 @@
 //	COOKIE-ECHO      |               \
 //	    |            |           ABORT or silence ......... outoftheblue.go
 //	cookie.go    filter.go
-//	restart.go   own chunks answered: HEARTBEAT, ABORT, ERROR
+//	restart.go   own chunks answered: HEARTBEAT, ABORT .... heartbeat.go, close.go
 //	    |        chunks that pion cannot take are stripped
 //	    |        lanes: stream id and U bit -> pion stream .. lane.go
 //	    |            |
@@ -22,7 +22,7 @@
 //	    |            |
 //	    +--------> pion/sctp
 //	                 |  a goroutine for each stream in use
-//	             Receive(deliver)        Send
+//	             Receive(deliver)        Send ............. receive.go, window.go, send.go
 //	                 \                   /
 //	                     the dispatcher
 //
@@ -30,4 +30,12 @@
 // package grows without a bound, and every packet or chunk that is dropped counts under its reason (Stats).
 //
 // Every association ends with a *CloseError that says why.
+//
+// # What is not done
+//
+// An association has one path. A peer's UDP port may change (heartbeat.go); its IP address may not: the addresses that a
+// multi-homed peer names in INIT (parameters 5 and 6) are read over, packets from them count as WrongAddresses, and the
+// peer has to set up anew when its first address is gone. A restart is known by the UDP port too, so that two stations
+// behind one NAT are told apart: a peer that restarts behind a new port is a new association, and the old one ends by its
+// heartbeats. INIT and packets out of the blue are answered without a limit on their rate.
 package transport

@@ -92,6 +92,7 @@ func (e *Endpoint) complete(d *dialing, t terms) *Association {
 	}
 	a, err := e.establish(t)
 	if err != nil {
+		e.send(appendAbort(d.header(t.peerTag), causeOutOfResource, nil), d.peer)
 		d.done <- dialResult{err: err}
 		return nil
 	}

@@ -218,7 +218,12 @@ type station struct {
 
 func newStation(tb testing.TB, server *transport.Endpoint) *station {
 	tb.Helper()
-	socket, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(loopback()))
+	return newStationAt(tb, server, loopback())
+}
+
+func newStationAt(tb testing.TB, server *transport.Endpoint, at netip.AddrPort) *station {
+	tb.Helper()
+	socket, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -273,7 +278,7 @@ func (s *station) read() (packet.Header, []packet.Chunk) {
 // expect reads until a chunk of the type comes.
 func (s *station) expect(want packet.ChunkType) (packet.Header, packet.Chunk) {
 	s.t.Helper()
-	for {
+	for limit := time.Now().Add(patience); time.Now().Before(limit); {
 		h, chunks := s.read()
 		for _, c := range chunks {
 			if c.Type == want {
@@ -281,6 +286,8 @@ func (s *station) expect(want packet.ChunkType) (packet.Header, packet.Chunk) {
 			}
 		}
 	}
+	s.t.Fatalf("no %s came", want)
+	return packet.Header{}, packet.Chunk{}
 }
 
 // silence checks that the endpoint has not answered: what it answers now comes first.

@@ -29,6 +29,7 @@ type path struct {
 	due       time.Time // of the next heartbeat
 	sent      time.Time
 	nonce     uint64 // of the last heartbeat; 0 when it was answered
+	proved    bool   // since then the peer acknowledged data
 	missed    int    // unanswered in a row
 	roundTrip time.Duration
 	candidate probe
@@ -58,10 +59,10 @@ func (p *path) next(now time.Time) (nonce uint64, missed int) {
 	if now.Before(p.due) {
 		return 0, 0
 	}
-	if p.nonce != 0 {
+	if p.nonce != 0 && !p.proved {
 		p.missed++
 	}
-	p.nonce = newNonce()
+	p.nonce, p.proved = newNonce(), false
 	p.sent, p.due = now, now.Add(p.jittered())
 	return p.nonce, p.missed
 }
@@ -77,11 +78,11 @@ func (p *path) answered(nonce uint64, now time.Time) bool {
 	return true
 }
 
-// alive notes that the peer acknowledged data.
+// alive notes that the peer acknowledged data. The answer to the heartbeat under way is awaited still, for its time.
 func (p *path) alive() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.nonce, p.missed = 0, 0
+	p.proved, p.missed = true, 0
 }
 
 // probe gives the nonce to ask a new port with; 0 when it was asked a moment ago.
@@ -95,8 +96,8 @@ func (p *path) probe(from netip.AddrPort, now time.Time) uint64 {
 	return p.candidate.nonce
 }
 
-// proved reports whether a HEARTBEAT-ACK answers the probe of that port.
-func (p *path) proved(from netip.AddrPort, nonce uint64) bool {
+// probed reports whether a HEARTBEAT-ACK answers the probe of that port.
+func (p *path) probed(from netip.AddrPort, nonce uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if nonce == 0 || p.candidate.nonce != nonce || p.candidate.addr != from {
@@ -153,7 +154,7 @@ func (a *Association) onHeartbeatAck(in *inbound, c packet.Chunk) {
 	nonce := heartbeatNonce(c.Value)
 	switch {
 	case in.from == a.PeerAddr() && a.path.answered(nonce, time.Now()):
-	case a.path.proved(in.from, nonce) && a.endpoint.table.rebind(a, in.from):
+	case a.path.probed(in.from, nonce) && a.endpoint.table.rebind(a, in.from):
 		a.endpoint.count.add(Rebinds)
 		a.endpoint.log.Debug().Stringer("peer", in.from).Msg("peer's UDP port changed")
 	default:
@@ -173,7 +174,8 @@ func heartbeatNonce(value []byte) uint64 {
 
 // fromPeer decides on a packet with the association's tag by where it came from. Another UDP port of the peer's address
 // may be a NAT that changed: its packets are taken, and it is asked to prove itself before ours go there. Another address
-// is refused.
+// is refused, also one that a multi-homed peer named in its INIT (parameters 5 and 6), which is not kept: the packet
+// counts as WrongAddresses, and such a peer's association ends with its first path.
 func (a *Association) fromPeer(from netip.AddrPort) bool {
 	peer := a.PeerAddr()
 	if from == peer {

@@ -3,7 +3,11 @@ package transport_test
 import (
 	"context"
 	"errors"
+	"net"
+	"net/netip"
+	"slices"
 	"testing"
+	"time"
 
 	"skyring/protocol/transport"
 	"skyring/protocol/transport/packet"
@@ -64,6 +68,63 @@ func TestHeartbeatsKeepIdleAssociations(t *testing.T) {
 	eventually(t, "heartbeats are answered", func() bool { return dialled.RoundTrip() > 0 && accepted.RoundTrip() > 0 })
 	if dialled.Err() != nil || accepted.Err() != nil {
 		t.Error(dialled.Err(), accepted.Err())
+	}
+}
+
+// Data that the peer acknowledges in between does not make its answer to a heartbeat a wrong one.
+func TestHeartbeatWhileBusy(t *testing.T) {
+	cfg := steady()
+	cfg.HeartbeatInterval = time.Hour
+	s, server, a, messages := pair(t, cfg)
+	transport.Beat(a, time.Now().Add(2*time.Hour))
+	_, heartbeat := s.expect(packet.TypeHeartbeat)
+	if err := a.Send(deadline(t), transport.Message{Payload: []byte("busy")}); err != nil {
+		t.Fatal(err)
+	}
+	s.expect(packet.TypeData)
+	s.send(s.serverTag, packet.AppendChunk(nil, packet.TypeSack, 0, slices.Concat(be32(s.serverTSN), be32(64<<10), be32(0))))
+	s.send(s.serverTag, packet.AppendChunk(nil, packet.TypeHeartbeatAck, 0, heartbeat.Value))
+	s.stillServed(messages)
+	if n := server.Stats().Count(transport.BadHeartbeats); n != 0 {
+		t.Errorf("%d bad heartbeats", n)
+	}
+}
+
+// A station that has another IP address goes on from there in vain: the packets count, and nothing is sent there.
+func TestAddressChange(t *testing.T) {
+	s, server, a, messages := pair(t, steady())
+	before := a.PeerAddr()
+	other := newStationAt(t, server, netip.MustParseAddrPort("127.0.0.2:0"))
+	other.send(s.serverTag, packet.AppendChunk(nil, packet.TypeHeartbeat, 0, packet.AppendParameter(nil, 1, []byte("me"))))
+	other.silence()
+	s.stillServed(messages)
+	if n := server.Stats().Count(transport.WrongAddresses); n != 1 || a.PeerAddr() != before {
+		t.Errorf("%d packets from a wrong address, peer at %s", n, a.PeerAddr())
+	}
+}
+
+// A port that we are dialling at the same time stays the dial's.
+func TestPortChangeToADialledPort(t *testing.T) {
+	s, server, a, messages := pair(t, steady())
+	before := a.PeerAddr()
+	there := newStation(t, server)
+	ctx, giveUp := context.WithCancel(context.Background())
+	dialled := make(chan error, 1)
+	go func() {
+		_, err := server.Dial(ctx, there.socket.LocalAddr().(*net.UDPAddr).AddrPort(), transport.Dial{LocalPort: s.serverPort, RemotePort: s.port})
+		dialled <- err
+	}()
+	there.expect(packet.TypeInit)
+	there.send(s.serverTag, packet.AppendChunk(nil, packet.TypeHeartbeat, 0, packet.AppendParameter(nil, 1, []byte("me"))))
+	_, probe := there.expect(packet.TypeHeartbeat)
+	there.send(s.serverTag, packet.AppendChunk(nil, packet.TypeHeartbeatAck, 0, probe.Value))
+	s.stillServed(messages)
+	if a.PeerAddr() != before {
+		t.Error("moved to where a handshake is under way")
+	}
+	giveUp()
+	if err := <-dialled; !errors.Is(err, context.Canceled) {
+		t.Errorf("Dial: %v", err)
 	}
 }
 

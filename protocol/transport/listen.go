@@ -25,6 +25,10 @@ func (e *Endpoint) onInit(in *inbound, chunk packet.Chunk, alone bool) {
 		return
 	}
 	existing, d := e.table.at(in.tuple())
+	if existing != nil && existing.shutdownAcked.Load() { // RFC 9260 section 9.2
+		e.send(existing.shutdownAck(), in.from)
+		return
+	}
 	if d == nil && !e.serves(in.header.DestinationPort) {
 		e.refuse(in, peer.tag, 0, nil)
 		return
@@ -95,7 +99,7 @@ func (e *Endpoint) refuse(in *inbound, tag uint32, c cause, value []byte) {
 func (e *Endpoint) onCookieEcho(in *inbound, chunk packet.Chunk, rest int) {
 	c, err := e.cookies.open(chunk.Value)
 	if err != nil || c.localTag != in.header.VerificationTag || c.localPort != in.header.DestinationPort ||
-		c.peerPort != in.header.SourcePort || c.peer.Addr() != in.from.Addr() {
+		c.peerPort != in.header.SourcePort || c.peer.Addr() != in.from.Addr().WithZone("") {
 		e.count.add(BadCookies)
 		return
 	}
@@ -153,8 +157,9 @@ func (e *Endpoint) install(in *inbound, c cookie, existing *Association, d *dial
 	if d != nil {
 		return e.complete(d, c.terms)
 	}
-	if existing != nil && existing.shuttingDown() { // RFC 9260 section 5.2.4, action A
-		e.refuse(in, c.peerTag, causeCookieInShutdown, nil)
+	if existing != nil && existing.shutdownAcked.Load() { // RFC 9260 section 5.2.4, action A
+		e.count.add(MismatchedCookies)
+		e.send(appendError(existing.shutdownAck(), causeCookieInShutdown, nil), in.from)
 		return nil
 	}
 	if !e.serves(c.localPort) || len(e.backlog) == cap(e.backlog) || existing == nil && e.table.full() {

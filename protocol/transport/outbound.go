@@ -21,6 +21,8 @@ func (a *Association) rewriteOutbound(b []byte) {
 			fromLane(c.Raw)
 		case packet.TypeSack:
 			a.window.advertise(binary.BigEndian.Uint32(c.Value), binary.BigEndian.Uint32(c.Value[4:]))
+		case packet.TypeShutdownAck:
+			a.shutdownAcked.Store(true)
 		case packet.TypeAbort:
 			detail := describeCauses(c.Value)
 			a.violation.CompareAndSwap(nil, &detail)

@@ -3,11 +3,15 @@ package transport
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"net/netip"
 	"sync"
 	"time"
 )
+
+// errTaken is for an association whose place another one has taken meanwhile.
+var errTaken = errors.New("another association has its tag, or its addresses and ports")
 
 // tuple names an association by its addresses and ports. The peer's UDP port is part of it: two stations behind one NAT
 // may well use the same SCTP ports.
@@ -63,16 +67,21 @@ func (r *registry) len() int {
 	return len(r.byTag)
 }
 
-// add enters an association, whose tag and tuple must be free; false when they are not, or there is no room.
-func (r *registry) add(a *Association) bool {
+// add enters an association, whose tag and tuple must be free. The error says that they are not, or there is no room.
+func (r *registry) add(a *Association) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := tuple{peer: a.PeerAddr(), peerPort: a.peerPort, localPort: a.localPort}
-	if r.closed || len(r.byTag) >= r.limit || r.byTag[a.localTag] != nil || r.byTuple[key] != nil {
-		return false
+	switch {
+	case r.closed:
+		return errRefusing
+	case len(r.byTag) >= r.limit:
+		return r.noRoom()
+	case r.byTag[a.localTag] != nil || r.byTuple[key] != nil:
+		return errTaken
 	}
 	r.byTag[a.localTag], r.byTuple[key] = a, a
-	return true
+	return nil
 }
 
 // remove forgets an association; until spent its tag opens no cookie.
@@ -89,13 +98,13 @@ func (r *registry) remove(a *Association, spent time.Time) {
 	}
 }
 
-// rebind moves an association to its peer's new UDP port; false when another association has that.
+// rebind moves an association to its peer's new UDP port; false when another association or handshake has that.
 func (r *registry) rebind(a *Association, to netip.AddrPort) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	from := tuple{peer: a.PeerAddr(), peerPort: a.peerPort, localPort: a.localPort}
 	key := tuple{peer: to, peerPort: a.peerPort, localPort: a.localPort}
-	if r.byTag[a.localTag] != a || r.byTuple[key] != nil {
+	if r.byTag[a.localTag] != a || r.byTuple[key] != nil || r.dialTuple[key] != nil {
 		return false
 	}
 	delete(r.byTuple, from)
@@ -142,7 +151,7 @@ func (r *registry) addDialing(d *dialing) error {
 		return errRefusing
 	}
 	if len(r.byTag)+len(r.dialTag) >= r.limit {
-		return fmt.Errorf("%d associations, the most that may be", r.limit)
+		return r.noRoom()
 	}
 	if err := r.pickPort(d); err != nil {
 		return err
@@ -152,6 +161,10 @@ func (r *registry) addDialing(d *dialing) error {
 	}
 	r.dialTag[d.localTag], r.dialTuple[d.tuple()] = d, d
 	return nil
+}
+
+func (r *registry) noRoom() error {
+	return fmt.Errorf("%d associations, the most that may be", r.limit)
 }
 
 func (r *registry) pickPort(d *dialing) error {
