@@ -3,7 +3,6 @@ package call_test
 import (
 	"fmt"
 	"strings"
-	"testing"
 	"time"
 
 	"skyring/processor"
@@ -27,6 +26,13 @@ var (
 	keyCall = key.Call(nil, key.CallID{Station: uint64(stationA), Boot: 7, Reference: 1, Sequence: 1})
 )
 
+// tester is what testing's and rapid's T have in common.
+type tester interface {
+	Helper()
+	Fatal(args ...any)
+	Fatalf(format string, args ...any)
+}
+
 func station(s saga.Side) []byte {
 	if s == saga.Called {
 		return keyB
@@ -37,7 +43,7 @@ func station(s saga.Side) []byte {
 func sides() []saga.Side { return []saga.Side{saga.Calling, saga.Called} }
 
 // decodeCall reads a body that must be one.
-func decodeCall(tb testing.TB, b []byte) *call.Call {
+func decodeCall(tb tester, b []byte) *call.Call {
 	tb.Helper()
 	c, err := call.Decode(b)
 	if err != nil {
@@ -78,7 +84,7 @@ func described(c *call.Call) string {
 }
 
 // effects are a result's effects, a line each.
-func effects(tb testing.TB, r processor.Result, now int64) []string {
+func effects(tb tester, r processor.Result, now int64) []string {
 	tb.Helper()
 	if r.Discard {
 		return []string{"discarded"}
@@ -100,7 +106,7 @@ func effects(tb testing.TB, r processor.Result, now int64) []string {
 }
 
 // addressed is a notification and for whom it is.
-func addressed(tb testing.TB, n processor.Notification) string {
+func addressed(tb tester, n processor.Notification) string {
 	tb.Helper()
 	to := key.Format(n.Key)
 	switch {
@@ -163,7 +169,7 @@ func essp(m protocol.Message) string {
 }
 
 // summary is a CDR in a line.
-func summary(tb testing.TB, b []byte) string {
+func summary(tb tester, b []byte) string {
 	tb.Helper()
 	r, err := call.DecodeCDR(b)
 	if err != nil {
@@ -174,7 +180,7 @@ func summary(tb testing.TB, b []byte) string {
 }
 
 // notify is the input with which a record is told something.
-func notify(tb testing.TB, from []byte, n saga.Notification, now int64) processor.Input {
+func notify(tb tester, from []byte, n saga.Notification, now int64) processor.Input {
 	tb.Helper()
 	payload, err := saga.Append(nil, n)
 	if err != nil {

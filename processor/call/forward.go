@@ -54,11 +54,17 @@ func (t *turn) progress(n *saga.Forward) {
 		if up && n.Side == saga.Calling && t.call.State == Active {
 			t.call.Confirmed = true
 			t.cancel(T313)
-			t.acknowledge(n)
 			return
 		}
 	}
-	t.respond(n, protocol.Status{State: t.told(n.Side), Cause: protocol.CauseMessageIncompatible})
+	if !notice(n.Message.Type()) {
+		t.respond(n, protocol.Status{State: t.told(n.Side), Cause: protocol.CauseMessageIncompatible})
+	}
+}
+
+// notice says that nobody answers messages of a type (docs/essp.md section 6.1); those that forward takes itself left out.
+func notice(typ protocol.Type) bool {
+	return typ == protocol.TypeCallProceeding || typ == protocol.TypeCallConnectAck || typ == protocol.TypeOverload
 }
 
 // told is the call's state as a side's station is told it.
@@ -104,7 +110,9 @@ func (t *turn) channelStatus(n *saga.Forward, m protocol.ChannelStatus) {
 // alerted takes CALL-ALERT of the called station, which counts once both have locked.
 func (t *turn) alerted(n *saga.Forward) {
 	c := t.call
-	c.Alerted = true
+	if c.State < Alerting {
+		c.Alerted = true
+	}
 	if c.State == Locking && c.locked() {
 		t.alert()
 	}

@@ -18,7 +18,7 @@ func types() []protocol.Type {
 }
 
 // sample is a message of a type; nil: there is no such type.
-func sample(typ protocol.Type) protocol.Message {
+func sample(typ protocol.Type) protocol.Message { //nolint:ireturn // which of them it is, is the question
 	for _, m := range samples() {
 		if m.Type() == typ {
 			return m

@@ -137,7 +137,7 @@ func (s *scene) run(line string) []string {
 }
 
 // notification is what a command brings to the call, and from whom.
-func (s *scene) notification(words []string, args arguments) ([]byte, saga.Notification) {
+func (s *scene) notification(words []string, args arguments) ([]byte, saga.Notification) { //nolint:ireturn // which of them it is, is the question
 	s.t.Helper()
 	cause := protocol.Cause(s.number(args, "cause"))
 	switch words[0] {
@@ -166,7 +166,7 @@ func (s *scene) notification(words []string, args arguments) ([]byte, saga.Notif
 	}
 }
 
-func (s *scene) message(typ protocol.Type, args arguments) protocol.Message {
+func (s *scene) message(typ protocol.Type, args arguments) protocol.Message { //nolint:ireturn // as above
 	s.t.Helper()
 	m := sample(typ)
 	cause := protocol.Cause(s.number(args, "cause"))

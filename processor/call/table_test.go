@@ -328,7 +328,7 @@ func answered(t *testing.T, name string, before *call.Call, st step, r processor
 	want := 1
 	d := end(before, f.Side).Dialogue
 	switch f.Message.Type() { //nolint:exhaustive // the others need an answer
-	case protocol.TypeReleaseComplete, protocol.TypeStatus, protocol.TypeError:
+	case protocol.TypeReleaseComplete, protocol.TypeStatus, protocol.TypeError, protocol.TypeOverload, protocol.TypeCallProceeding, protocol.TypeCallConnectAck:
 		want = 0
 	case protocol.TypeCallConnect:
 		locked := before.Calling.Locked && before.Called.Locked
