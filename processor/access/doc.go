@@ -1,15 +1,15 @@
 // Package access keeps the records of stations: who may log on, where a station is, which calls it has, and what it asked and was answered. It gives
 // a station its say in calls, and their say to it. It is pure: time, secret and source of each message are arguments.
 //
-//	            LOGON-AUTH, proven                LOGON-ACK, or any word from the leg
-//	 off ------------------------> await-ack --------------------------------------> logged-on <----.
-//	  ^  ^                              |  tA12, sent 4 times                            |          |  any word
-//	  |  |                              v                                                v  tG6     |  from the leg
-//	  |  '-------------------------- suspect <--------------------------------------------          |
-//	  |      fade is over               '-----------------------------------------------------------'
-//	  |
-//	  |  LOGOFF-ACK, or silence                    barred while on
-//	  '-------------------------- logging-off <------------------------- await-ack, logged-on, suspect
+//	           LOGON-AUTH, proven                LOGON-ACK, or any word from the leg
+//	off ------------------------> await-ack --------------------------------------> logged-on <----.
+//	 ^  ^                              |  tA12, sent 4 times                            |          |  any word
+//	 |  |                              v                                                v  tG6     |  from the leg
+//	 |  '-------------------------- suspect <--------------------------------------------          |
+//	 |      fade is over               '-----------------------------------------------------------'
+//	 |
+//	 |  LOGOFF-ACK, or silence                    barred while on
+//	 '-------------------------- logging-off <------------------------- await-ack, logged-on, suspect
 //
 // A LOGON-AUTH that is proven leads to await-ack from everywhere; LOGOFF-REQUEST leads to off from where the station is on. A station that is barred
 // is in barred where it would be off.

@@ -88,8 +88,6 @@ func (t *turn) logon(h protocol.Header, m protocol.LogonAuth, at int64) {
 	t.out.DropLegBox = true // what was about the old log-on is void, and what was about calls is repeated from here
 	t.cancel(TimerInactivity, TimerInterrogation, TimerFade)
 	t.arm(TimerConfirm, t.after(t.config.Confirm))
-	if len(s.Requests) > 0 {
-		t.armRepeat()
-	}
+	t.armRepeat()
 	t.changed = true
 }

@@ -87,8 +87,8 @@ func (t *turn) fromLeg(h protocol.Header, m protocol.Message) {
 		t.response(h, m)
 	case h.Type == protocol.TypeHeartbeat && t.station.State.On():
 		t.answer(h, protocol.HeartbeatAck{})
-	case h.Type == protocol.TypeError, h.Type == protocol.TypeStatus, h.Type == protocol.TypeCallConnectAck:
-		// said of its own accord, and nothing to do
+	case h.Type == protocol.TypeError, h.Type == protocol.TypeCallConnectAck:
+		// of its own accord: nothing to do
 	case !fromStations(h.Type):
 		t.answer(h, protocol.Error{Cause: protocol.CauseMessageIncompatible})
 	default:
@@ -117,9 +117,7 @@ func (t *turn) heard() {
 		for i := range s.Requests {
 			t.again(&s.Requests[i], 1)
 		}
-		if len(s.Requests) > 0 {
-			t.armRepeat()
-		}
+		t.armRepeat()
 	}
 }
 
@@ -128,11 +126,16 @@ func fromStations(m protocol.Type) bool {
 	switch m { //nolint:exhaustive // the others are responses, or the gateway's, or have their place elsewhere
 	case protocol.TypeLogoffRequest, protocol.TypeHeartbeat, protocol.TypeCapacityRequest, protocol.TypeCallSetup, protocol.TypeCallAlert,
 		protocol.TypeCallConnect, protocol.TypeChannelStatus, protocol.TypeDisconnect, protocol.TypeRelease, protocol.TypeReleaseComplete,
-		protocol.TypeHandover, protocol.TypeReset, protocol.TypeStatusEnquiry:
+		protocol.TypeHandover, protocol.TypeReset, protocol.TypeStatusEnquiry, protocol.TypeStatus:
 		return true
 	default:
 		return false
 	}
+}
+
+// isAnswered tells whether a request of a station is answered. The others end an exchange.
+func isAnswered(m protocol.Type) bool {
+	return m != protocol.TypeReleaseComplete && m != protocol.TypeStatus
 }
 
 // awaitsResponse tells whether a request of the gateway is repeated until a response comes.

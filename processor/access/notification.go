@@ -36,7 +36,7 @@ func (t *turn) notification() {
 
 // offer takes a call to the station, or refuses it.
 func (t *turn) offer(n *saga.Offer) {
-	cause := protocol.Cause(0)
+	var cause protocol.Cause
 	switch {
 	case t.station == nil:
 		cause = protocol.CauseUnallocatedNumber
@@ -46,9 +46,9 @@ func (t *turn) offer(n *saga.Offer) {
 		cause = protocol.CauseStationAbsent
 	default:
 		cause = t.glare(n.Calling)
-	}
-	if cause == 0 && t.station.full(n.Priority) {
-		cause = protocol.CauseUserBusy
+		if cause == 0 && t.station.full(n.Priority) {
+			cause = protocol.CauseUserBusy
+		}
 	}
 	if cause != 0 {
 		t.notify(t.in.From, &saga.OfferResult{Cause: cause})
@@ -56,7 +56,7 @@ func (t *turn) offer(n *saga.Offer) {
 	}
 	c := Call{
 		Reference: t.station.choose(), Key: slices.Clone(t.in.From), Side: saga.Called, Peer: n.Calling, Priority: n.Priority,
-		State: protocol.CallRequested,
+		State: protocol.StateRequested,
 	}
 	t.station.Calls = append(t.station.Calls, c)
 	t.notify(c.Key, &saga.OfferResult{Accepted: true, Beam: t.station.Beam})
@@ -68,7 +68,7 @@ func (t *turn) offer(n *saga.Offer) {
 func (t *turn) glare(calling protocol.StationID) protocol.Cause {
 	for i := range t.station.Calls {
 		own := &t.station.Calls[i]
-		if own.Side != saga.Calling || own.Peer != calling || own.State != protocol.CallRequested || own.Yielded || t.without == glareRule {
+		if own.Side != saga.Calling || own.Peer != calling || own.State != protocol.StateRequested || own.Yielded || t.without == glareRule {
 			continue
 		}
 		if t.id < calling {

@@ -37,12 +37,13 @@ type Call struct {
 	Priority  protocol.Priority
 	State     protocol.CallState // as far as the messages that went by tell it
 	Yielded   bool               // it gave way to a call from Peer
+	Completed bool               // the station has answered RELEASE, where it began the release
 
 	unknown string
 }
 
 // ending tells that the call counts no more among the calls at once: its release has begun.
-func (c *Call) ending() bool { return c.Yielded || c.State >= protocol.CallDisconnecting }
+func (c *Call) ending() bool { return c.Yielded || c.State >= protocol.StateDisconnecting }
 
 // Request is a message of the gateway to which the station has to respond.
 type Request struct {

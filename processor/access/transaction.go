@@ -20,7 +20,9 @@ func (t *turn) transaction(h protocol.Header, m protocol.Message) {
 		return
 	}
 	if h.Sequence <= memory.mark(h.Call) && t.without != markRule {
-		t.answer(h, protocol.Status{State: t.stateOf(h.Call), Cause: protocol.CauseTransactionOld})
+		if isAnswered(h.Type) {
+			t.answer(h, protocol.Status{State: t.stateOf(h.Call), Cause: protocol.CauseTransactionOld})
+		}
 		return
 	}
 	switch m := m.(type) {
@@ -44,9 +46,8 @@ func (t *turn) repeated(h protocol.Header, tx *Transaction) {
 	switch {
 	case len(tx.Response) > 0:
 		t.reply(tx.Response)
-	case h.Type == protocol.TypeReleaseComplete:
-	case t.station.call(h.Call) == nil:
-		t.answer(h, protocol.Status{State: protocol.CallIdle, Cause: protocol.CauseCallCleared})
+	case isAnswered(h.Type) && t.station.call(h.Call) == nil:
+		t.answer(h, protocol.Status{State: protocol.StateIdle, Cause: protocol.CauseCallCleared})
 	}
 }
 
@@ -60,7 +61,7 @@ func (t *turn) stateOf(reference protocol.CallReference) protocol.CallState {
 	if c := t.station.call(reference); c != nil {
 		return c.State
 	}
-	return protocol.CallIdle
+	return protocol.StateIdle
 }
 
 // reset clears one call, or all of them, since the station does not know them as we do.
@@ -100,7 +101,7 @@ func (t *turn) setup(h protocol.Header, m protocol.CallSetup) {
 	}
 	call := key.Call(nil, key.CallID{Station: uint64(t.id), Boot: s.Boot, Reference: uint16(h.Call), Sequence: h.Sequence})
 	s.Calls = append(s.Calls, Call{
-		Reference: h.Call, Key: call, Side: saga.Calling, Peer: m.Called, Priority: h.Priority, State: protocol.CallRequested,
+		Reference: h.Call, Key: call, Side: saga.Calling, Peer: m.Called, Priority: h.Priority, State: protocol.StateRequested,
 	})
 	t.notify(call, &saga.Setup{
 		Calling: t.id, Called: m.Called, Reference: h.Call, Service: m.Service, Priority: h.Priority, Beam: s.Beam,
@@ -111,19 +112,18 @@ func (t *turn) setup(h protocol.Header, m protocol.CallSetup) {
 // inCall passes a request on to its call, or says that there is none.
 func (t *turn) inCall(h protocol.Header, m protocol.Message) {
 	if c := t.station.call(h.Call); c != nil {
-		c.pass(m)
-		t.notify(c.Key, &saga.Forward{Side: c.Side, Sequence: h.Sequence, Message: m})
+		t.forward(c, h, m)
 		t.remember(h, nil)
 		return
 	}
 	switch m.(type) {
 	case protocol.Disconnect, protocol.Release:
 		t.answer(h, protocol.ReleaseComplete{Cause: protocol.CauseInvalidCallReference})
-	case protocol.ReleaseComplete:
+	case protocol.ReleaseComplete, protocol.Status:
 	case protocol.StatusEnquiry:
-		t.answer(h, protocol.Status{State: protocol.CallIdle, Cause: protocol.CauseResponseToEnquiry})
+		t.answer(h, protocol.Status{State: protocol.StateIdle, Cause: protocol.CauseResponseToEnquiry})
 	default:
-		t.answer(h, protocol.Status{State: protocol.CallIdle, Cause: protocol.CauseInvalidCallReference})
+		t.answer(h, protocol.Status{State: protocol.StateIdle, Cause: protocol.CauseInvalidCallReference})
 	}
 }
 
@@ -133,6 +133,9 @@ func (t *turn) response(h protocol.Header, m protocol.Message) {
 		return r.Call == h.Call && r.Sequence == h.Sequence && responds(r.Type, h.Type)
 	})
 	if at < 0 {
+		if h.Type == protocol.TypeReleaseComplete {
+			t.completion(h, m)
+		}
 		return
 	}
 	request := t.station.Requests[at]
@@ -144,29 +147,46 @@ func (t *turn) response(h protocol.Header, m protocol.Message) {
 	}
 	t.armRepeat()
 	if c := t.station.call(h.Call); c != nil {
-		c.pass(m)
-		t.notify(c.Key, &saga.Forward{Side: c.Side, Response: true, Sequence: h.Sequence, Message: m})
+		t.forward(c, h, m)
 	}
+}
+
+// completion takes the third word of a release that the station began: RELEASE-COMPLETE to the RELEASE that was the response to its DISCONNECT, whose
+// sequence all three have.
+func (t *turn) completion(h protocol.Header, m protocol.Message) {
+	c := t.station.call(h.Call)
+	if c == nil || c.Completed || t.station.Memory.find(h.Call, h.Sequence) == nil {
+		return
+	}
+	c.Completed = true
+	t.changed = true
+	t.forward(c, h, m)
+}
+
+// forward passes a message on to its call.
+func (t *turn) forward(c *Call, h protocol.Header, m protocol.Message) {
+	c.pass(m)
+	t.notify(c.Key, &saga.Forward{Side: c.Side, Response: h.Response(), Sequence: h.Sequence, Message: m})
 }
 
 // pass notes what a message that goes by, in either direction, tells of the call's state.
 func (c *Call) pass(m protocol.Message) {
-	state := protocol.CallIdle
+	state := protocol.StateIdle
 	switch m := m.(type) {
 	case protocol.ChannelAssign:
-		state = protocol.CallAssigned
+		state = protocol.StateAssigned
 	case protocol.ChannelStatus:
 		if m.Locked {
-			state = protocol.CallLocking
+			state = protocol.StateLocking
 		}
 	case protocol.CallAlert:
-		state = protocol.CallAlerting
+		state = protocol.StateAlerting
 	case protocol.CallConnectAck:
-		state = protocol.CallActive
+		state = protocol.StateActive
 	case protocol.Disconnect:
-		state = protocol.CallDisconnecting
+		state = protocol.StateDisconnecting
 	case protocol.Release, protocol.ReleaseComplete:
-		state = protocol.CallReleasing
+		state = protocol.StateReleasing
 	}
 	c.State = max(c.State, state)
 }

@@ -87,7 +87,7 @@ type OfferResult struct {
 type Forward struct {
 	Side     Side
 	Response bool   // it answers a request that the call sent by ToStation, else it is the station's own request
-	Sequence uint32 // of the station's request, to be named in ToStation.Answers; with Response that of the gateway's request
+	Sequence uint32 // of the station's request, to be named in ToStation.Answers; with Response that of the request it responds to
 	Message  protocol.Message
 }
 
