@@ -238,7 +238,8 @@ func TestESSPIsGivenUpInTime(t *testing.T) {
 	}
 
 	cfg := testConfig("d1")
-	cfg.DeadlineMax, cfg.Expiry, cfg.AssociationMessages = 200*time.Millisecond, 400*time.Millisecond, 2
+	cfg.DeadlineMax, cfg.Expiry, cfg.DrainTimeout = 200*time.Millisecond, 400*time.Millisecond, 100*time.Millisecond
+	cfg.AssociationMessages = 2
 	f := startDispatcher(t, url, cfg)
 	a := stations(t, f, 1)[0]
 	a.listen()

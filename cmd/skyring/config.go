@@ -35,6 +35,7 @@ type Config struct {
 	SCTP       SCTPConfig        `envPrefix:"SCTP_"       yaml:"sctp"`
 	Dispatcher dispatcher.Config `envPrefix:"DISPATCHER_" yaml:"dispatcher"`
 	Processor  processor.Config  `envPrefix:"PROCESSOR_"  yaml:"processor"`
+	Metrics    MetricsConfig     `envPrefix:"METRICS_"    yaml:"metrics"`
 	Up         UpConfig          `envPrefix:"UP_"         yaml:"up"`
 }
 

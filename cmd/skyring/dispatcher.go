@@ -41,6 +41,7 @@ An association is read once a processor has given it its epoch, so stations wait
 	s.register(cmd)
 	dispatcherFlags(cmd, &s)
 	stringFlag(cmd, &s, "nats", "URL of the NATS server", func(c *Config) *string { return &c.NATS.URL })
+	metricsFlag(cmd, &s)
 	printConfigFlag(cmd, &s)
 
 	return cmd
@@ -57,7 +58,7 @@ func runDispatcher(ctx context.Context, c *Config, log zerolog.Logger) (err erro
 	c.Dispatcher.Namespace = bus.Namespace(c.Namespace)
 
 	listen, err := parseAddress("sctp.listen", c.SCTP.Listen)
-	if err := c.validate(err, within("sctp", c.SCTP.Validate()), within("nats", c.NATS.Validate()),
+	if err := c.validate(err, c.Metrics.Validate(), within("sctp", c.SCTP.Validate()), within("nats", c.NATS.Validate()),
 		within("dispatcher", c.Dispatcher.Validate())); err != nil {
 		return err
 	}
@@ -82,6 +83,13 @@ func runDispatcher(ctx context.Context, c *Config, log zerolog.Logger) (err erro
 	if err != nil {
 		return errors.Join(err, link.Close())
 	}
+
+	stopMetrics, err := serveMetrics(ctx, c.Metrics, d, log)
+	if err != nil {
+		return errors.Join(err, link.Close())
+	}
+
+	defer func() { err = errors.Join(err, stopMetrics()) }()
 
 	return serveDispatcher(ctx, d, endpoint, log)
 }

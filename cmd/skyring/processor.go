@@ -43,6 +43,7 @@ Its share of the ring is its capacity (messages a second that it sustains) over 
 	stringFlag(cmd, &s, "nats", "URL of the NATS server", func(c *Config) *string { return &c.NATS.URL })
 	stringFlag(cmd, &s, "redis", "URL of the Redis server: redis://host:port, unix:///path", func(c *Config) *string { return &c.Redis.URL })
 	capacityFlag(cmd, &s)
+	metricsFlag(cmd, &s)
 	printConfigFlag(cmd, &s)
 
 	return cmd
@@ -60,7 +61,7 @@ func runProcessor(ctx context.Context, c *Config, log zerolog.Logger) (err error
 		c.Processor.ID = defaultID("p")
 	}
 
-	if err := c.validate(within("nats", c.NATS.Validate()), within("redis", c.Redis.Validate()),
+	if err := c.validate(c.Metrics.Validate(), within("nats", c.NATS.Validate()), within("redis", c.Redis.Validate()),
 		within("processor", c.Processor.Validate())); err != nil {
 		return err
 	}
@@ -82,6 +83,13 @@ func runProcessor(ctx context.Context, c *Config, log zerolog.Logger) (err error
 	if err != nil {
 		return err
 	}
+
+	stopMetrics, err := serveMetrics(ctx, c.Metrics, p, log)
+	if err != nil {
+		return err
+	}
+
+	defer func() { err = errors.Join(err, stopMetrics()) }()
 
 	return p.Run(ctx)
 }

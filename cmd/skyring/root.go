@@ -74,6 +74,7 @@ NATS, and keeps every session in Redis, so that any processor can go on with any
   skyring up                        everything on this machine: the quickest way to look at it
   skyring replay FILE               replay a capture through a stack of its own and judge it
   skyring dispatcher, processor     the parts, as a control centre runs them
+  skyring status, node              see what they do, and take processors out of service
   skyring trace, session            look into captures, and into what Redis holds
 
 Exit codes: 0 success; 1 it ran and failed, or a verdict is bad; 2 wrong command line,
@@ -91,6 +92,7 @@ configuration or input file.`,
 		upCommand(), dispatcherCommand(), processorCommand(),
 		replayCommand(), traceCommand(), sessionCommand(),
 		stationCommand(), poolCommand(), cdrCommand(),
+		statusCommand(), nodeCommand(),
 	)
 
 	return root

@@ -39,6 +39,12 @@ func stringFlag(cmd *cobra.Command, s *settings, name, usage string, at func(*Co
 	s.whenGiven(cmd, name, func(c *Config) { *at(c) = *value })
 }
 
+// metricsFlag adds --metrics.
+func metricsFlag(cmd *cobra.Command, s *settings) {
+	stringFlag(cmd, s, "metrics", "TCP address, numeric HOST:PORT, of /metrics, /healthz and /readyz over HTTP; empty: none",
+		func(c *Config) *string { return &c.Metrics.Listen })
+}
+
 // intFlag is stringFlag for numbers.
 func intFlag(cmd *cobra.Command, s *settings, name, usage string, at func(*Config) *int) {
 	defaults := DefaultConfig()

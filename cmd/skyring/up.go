@@ -83,12 +83,13 @@ dispatcher and processors. It prints where it can be reached and runs until it i
 	intFlag(cmd, &s, "processors", "how many processors run", func(c *Config) *int { return &c.Up.Processors })
 	intFlag(cmd, &s, "nats-port", "TCP port of its own NATS on 127.0.0.1; 0: a free one", func(c *Config) *int { return &c.Up.NATSPort })
 	stringFlag(cmd, &s, "dir", "where its own redis-server keeps its data", func(c *Config) *string { return &c.Up.Dir })
+	metricsFlag(cmd, &s)
 	printConfigFlag(cmd, &s)
 
 	return cmd
 }
 
-func runUp(ctx context.Context, c *Config, stdout, stderr io.Writer) error {
+func runUp(ctx context.Context, c *Config, stdout, stderr io.Writer) (err error) {
 	cfg, err := c.stack()
 	if err != nil {
 		return err
@@ -100,6 +101,13 @@ func runUp(ctx context.Context, c *Config, stdout, stderr io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("up: %w", err)
 	}
+
+	stopMetrics, err := serveMetrics(ctx, c.Metrics, running, log)
+	if err != nil {
+		return errors.Join(err, running.Stop())
+	}
+
+	defer func() { err = errors.Join(err, stopMetrics()) }()
 
 	if warning := running.Warning(); warning != "" {
 		log.Warn().Msg(warning)
@@ -140,7 +148,7 @@ func (c *Config) stack() (stack.Config, error) {
 	cfg.Dispatcher.Namespace, cfg.Processor.Namespace = bus.Namespace(c.Namespace), bus.Namespace(c.Namespace)
 
 	faults := []error{
-		err, within("up", c.Up.Validate()), within("sctp", c.SCTP.Validate()),
+		err, c.Metrics.Validate(), within("up", c.Up.Validate()), within("sctp", c.SCTP.Validate()),
 		within("dispatcher", cfg.Dispatcher.Validate()), within("processor", cfg.Processor.Validate()),
 	}
 	if cfg.NATS.URL != "" {

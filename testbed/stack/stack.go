@@ -21,6 +21,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/rs/zerolog"
 
 	"skyring/dispatcher"
@@ -44,6 +45,7 @@ type Stack struct {
 	store      *statestore.Store
 	conns      []*bus.Conn // the dispatcher's, then each processor's
 	dispatcher *dispatcher.Dispatcher
+	nodes      []*processor.Processor
 	address    netip.AddrPort
 	stops      []func() error // of servers and connections
 	halt       context.CancelFunc
@@ -94,8 +96,7 @@ func (s *Stack) open(ctx context.Context) error {
 		return errors.Join(err, link.Close())
 	}
 
-	processors, err := s.processors()
-	if err != nil {
+	if s.nodes, err = s.processors(); err != nil {
 		return errors.Join(err, link.Close())
 	}
 
@@ -106,7 +107,7 @@ func (s *Stack) open(ctx context.Context) error {
 	running, halt := context.WithCancel(context.WithoutCancel(ctx))
 	s.halt = halt
 
-	go s.run(running, endpoint, processors)
+	go s.run(running, endpoint)
 
 	return nil
 }
@@ -133,7 +134,7 @@ func (s *Stack) processors() ([]*processor.Processor, error) {
 
 // run runs the parts until ctx ends or one fails. The dispatcher drains first, while
 // the processors still answer, then they, and the endpoint last.
-func (s *Stack) run(ctx context.Context, endpoint *transport.Endpoint, processors []*processor.Processor) {
+func (s *Stack) run(ctx context.Context, endpoint *transport.Endpoint) {
 	defer close(s.done)
 
 	late := context.WithoutCancel(ctx)
@@ -150,7 +151,7 @@ func (s *Stack) run(ctx context.Context, endpoint *transport.Endpoint, processor
 		stopDispatcher()
 	})
 
-	for _, p := range processors {
+	for _, p := range s.nodes {
 		nodes.Go(func() {
 			if err := p.Run(processing); err != nil {
 				s.keep("processor", err)
@@ -241,6 +242,19 @@ func (s *Stack) Store() *statestore.Store { return s.store }
 
 // Stats are the dispatcher's.
 func (s *Stack) Stats() dispatcher.Stats { return s.dispatcher.Stats() }
+
+// Register adds the metrics of all parts to a registry.
+func (s *Stack) Register(r prometheus.Registerer) error {
+	errs := []error{s.dispatcher.Register(r)}
+	for _, p := range s.nodes {
+		errs = append(errs, p.Register(r))
+	}
+
+	return errors.Join(errs...)
+}
+
+// Ready is nil when the dispatcher serves stations, else why not.
+func (s *Stack) Ready() error { return s.dispatcher.Ready() }
 
 // Warning is what the operator must know of the servers, empty for real ones.
 func (s *Stack) Warning() string { return s.warning }

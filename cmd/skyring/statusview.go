@@ -1,0 +1,93 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"text/tabwriter"
+	"time"
+)
+
+func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
+
+// print shows the report to people.
+func (r *report) print(w io.Writer) error {
+	return errors.Join(r.printDispatchers(w), r.printRing(w), r.printNodes(w), r.printAlarms(w))
+}
+
+func (r *report) printDispatchers(w io.Writer) error {
+	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	_, err := fmt.Fprintln(table, "DISPATCHER\tUP\tSTATIONS AT\tASSOCIATIONS\tUNANSWERED\tMSG/S\tRING\tSTATE")
+
+	for _, d := range r.Dispatchers {
+		state := "serves"
+		if d.Draining {
+			state = "drains"
+		}
+
+		_, printErr := fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%.0f\t%s\t%s\n", d.ID, uptime(d.Uptime), d.Address,
+			d.Associations, d.Unanswered, d.MessagesPerSecond, d.Checksum, state)
+		err = errors.Join(err, printErr)
+	}
+
+	return errors.Join(err, table.Flush())
+}
+
+func (r *report) printRing(w io.Writer) error {
+	text := "\nring: the same on all dispatchers\n\n"
+	if !r.Ring.Agreed {
+		text = "\nring: DIFFERS between dispatchers\n\n"
+	}
+
+	_, err := io.WriteString(w, text)
+
+	return err
+}
+
+func (r *report) printNodes(w io.Writer) error {
+	table := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
+	_, err := fmt.Fprintln(table, "NODE\tUP\tSTATE\tCAPACITY\tSHARE\tIN FLIGHT\tMSG/S\tRESPONSE\tDRAINED")
+
+	for i := range r.Nodes {
+		n := &r.Nodes[i]
+
+		up, drained, inFlight, rate, response := "-", "-", "-", "-", "-"
+		if n.Answers {
+			up, drained = uptime(n.Uptime), "no"
+			inFlight, rate = fmt.Sprint(n.InFlight), fmt.Sprint(n.MessagesPerSecond)
+			response = (time.Duration(n.ResponseMicros) * time.Microsecond).String()
+		}
+
+		if n.Drained {
+			drained = "yes"
+		}
+
+		_, printErr := fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%.1f %%\t%s\t%s\t%s\t%s\n",
+			n.ID, up, n.state(), n.Capacity, 100*n.Share, inFlight, rate, response, drained)
+		err = errors.Join(err, printErr)
+	}
+
+	return errors.Join(err, table.Flush())
+}
+
+func (r *report) printAlarms(w io.Writer) error {
+	if len(r.Alarms) == 0 {
+		_, err := io.WriteString(w, "\nno alarms\n")
+
+		return err
+	}
+
+	_, err := io.WriteString(w, "\nalarms:\n")
+	for _, a := range r.Alarms {
+		_, printErr := fmt.Fprintf(w, "  %s: %s\n", a.From, a.Text)
+		err = errors.Join(err, printErr)
+	}
+
+	return err
+}
+
+func uptime(seconds float64) string {
+	return (time.Duration(seconds) * time.Second).String()
+}
