@@ -192,6 +192,19 @@ func collide(t *testing.T, order string, change func(access.Handler) access.Hand
 	return accepted, yielded
 }
 
+// A call that finds no room does not make the station's own call give way.
+func TestGlareWithoutRoom(t *testing.T) {
+	g := newGateway(t, peer)
+	g.logon(home, boot)
+	g.place(1, self)
+	for n := range uint32(2) {
+		g.notify(callKey(0x40, n), &saga.Offer{Calling: 0x40, Priority: protocol.PriorityEmergency})
+	}
+	if o := g.notify(callKey(self, 1), &saga.Offer{Calling: self}); o.String() != "call:refused (user busy)" {
+		t.Error(o)
+	}
+}
+
 func TestUnansweredRequestsAreRepeatedAndGivenUp(t *testing.T) {
 	g := newGateway(t, self)
 	g.logon(home, boot)

@@ -18,7 +18,7 @@ import (
 //	  repeated Transaction ring = 14;  repeated Mark marks = 15;  uint32 floor = 16;
 //	}
 //	message Call        { uint32 reference = 1;  bytes key = 2;  uint32 side = 3;  uint64 peer = 4;  uint32 priority = 5;  uint32 state = 6;
-//	                      bool yielded = 7;  bool completed = 8; }
+//	                      bool yielded = 7; }
 //	message Request     { uint32 call = 1;  uint32 type = 2;  uint32 sequence = 3;  uint32 sends = 4;  int64 due = 5;  bytes payload = 6; }
 //	message Transaction { uint32 call = 1;  uint32 sequence = 2;  int64 at = 3;  bytes response = 4; }
 //	message Mark        { uint32 call = 1;  uint32 sequence = 2; }
@@ -66,7 +66,6 @@ func (c *Call) append(dst []byte) []byte {
 	dst = body.AppendVarint(dst, 5, uint64(c.Priority))
 	dst = body.AppendVarint(dst, 6, uint64(c.State))
 	dst = body.AppendBool(dst, 7, c.Yielded)
-	dst = body.AppendBool(dst, 8, c.Completed)
 	return append(dst, c.unknown...)
 }
 
@@ -194,8 +193,6 @@ func (c *Call) field(f body.Field) (known bool, err error) {
 		err = read(f.Uint8, &c.State)
 	case 7:
 		c.Yielded, err = f.Bool()
-	case 8:
-		c.Completed, err = f.Bool()
 	default:
 		return false, nil
 	}

@@ -14,17 +14,17 @@ const SecretSize = 32
 type Config struct {
 	Secret [SecretSize]byte `yaml:"-"` // of the namespace; proves that a challenge was made here
 
-	Heartbeat     time.Duration `env:"HEARTBEAT"     yaml:"heartbeat"`     // told to stations: how often a quiet one sends HEARTBEAT
+	Heartbeat     time.Duration `env:"HEARTBEAT"     yaml:"heartbeat"`     // T320, told to stations: how often a quiet one sends HEARTBEAT
 	Inactivity    time.Duration `env:"INACTIVITY"    yaml:"inactivity"`    // tG6: silence after which a station is interrogated; at least twice heartbeat
 	Confirm       time.Duration `env:"CONFIRM"       yaml:"confirm"`       // tA12: from LOGON-CONFIRM to its repetition
-	Interrogation time.Duration `env:"INTERROGATION" yaml:"interrogation"` // from LOGON-INTERROGATE to its repetition
-	Fade          time.Duration `env:"FADE"          yaml:"fade"`          // from suspect to off: how long calls outlive a fade
+	Interrogation time.Duration `env:"INTERROGATION" yaml:"interrogation"` // tA13: from LOGON-INTERROGATE to its repetition
+	Fade          time.Duration `env:"FADE"          yaml:"fade"`          // tG10: from suspect to off: how long calls outlive a fade
 	Repeat        time.Duration `env:"REPEAT"        yaml:"repeat"`        // tA50: from a request in a call to its repetition
 	Sends         uint8         `env:"SENDS"         yaml:"sends"`         // how often each of these is sent at most
 
 	Challenge  time.Duration `env:"CHALLENGE"   yaml:"challenge"`  // how old a challenge may be when it is answered
 	Skew       time.Duration `env:"SKEW"        yaml:"skew"`       // how far the clocks of two processors may be apart
-	RetryAfter time.Duration `env:"RETRY_AFTER" yaml:"retryAfter"` // told to stations whose log-on is refused for now
+	RetryAfter time.Duration `env:"RETRY_AFTER" yaml:"retryAfter"` // told to stations whose log-on is refused for now: at least this, and less than half as much again
 	Memory     time.Duration `env:"MEMORY"      yaml:"memory"`     // how long replies are kept for repeated requests; outlasts a station's repetitions
 }
 

@@ -213,3 +213,54 @@ func TestLogoffIsAnsweredAgainAfterIt(t *testing.T) {
 		t.Errorf("timers %v are still armed", g.timers)
 	}
 }
+
+// Until the station has acknowledged its log-on the gateway's requests wait, so that those from before go first.
+func TestRequestsKeepTheirOrderOverALogon(t *testing.T) {
+	g := newGateway(t, self)
+	g.logon(home, boot)
+	call := g.place(1, peer)
+	g.notify(call, &saga.ToStation{Message: protocol.CallAlert{}})
+	g.pass(time.Second)
+	g.ask(foreign, 0, g.auth(foreign, boot))
+	if o := g.notify(call, &saga.ToStation{Message: protocol.CallConnect{}}); o.String() != "nothing" {
+		t.Errorf("before the acknowledgement: %v", o)
+	}
+	if _, armed := g.timers[access.TimerRepeat]; armed {
+		t.Error("repetition is armed before the acknowledgement")
+	}
+	if o := g.ack(foreign); o.String() != "leg:CALL-ALERT, leg:CALL-CONNECT, -> logged-on" {
+		t.Errorf("after the acknowledgement: %v", o)
+	}
+	if due := g.timers[access.TimerRepeat]; due != g.now+4_000_000 {
+		t.Errorf("repetition is due at %d, it is %d", due, g.now)
+	}
+}
+
+// What waited for an acknowledgement that never came is sent nevertheless.
+func TestRequestsWaitNoLongerThanForTheConfirmation(t *testing.T) {
+	g := newGateway(t, self)
+	g.ask(home, 0, g.auth(home, boot))
+	g.notify(callKey(0x40, 1), &saga.Offer{Calling: 0x40})
+	for range 3 {
+		g.due(access.TimerConfirm)
+	}
+	if o := g.due(access.TimerConfirm); o.String() != "leg:LOGON-INTERROGATE, leg:CALL-ANNOUNCE, -> suspect" {
+		t.Error(o)
+	}
+}
+
+// Stations that are refused at the same time are told to come back at different times.
+func TestRetriesAreSpread(t *testing.T) {
+	times := map[time.Duration]bool{}
+	for id := range protocol.StationID(50) {
+		g := newGateway(t, id+1)
+		reject, ok := g.ask(home, 0, g.prove([protocol.NonceSize]byte{}, boot)).message().(protocol.LogonReject)
+		if !ok || reject.RetryAfter < 10*time.Second || reject.RetryAfter >= 15*time.Second {
+			t.Fatalf("%+v", reject)
+		}
+		times[reject.RetryAfter] = true
+	}
+	if len(times) < 30 {
+		t.Errorf("50 stations got %d times", len(times))
+	}
+}

@@ -3,6 +3,7 @@ package access
 import (
 	"crypto/hmac"
 	"slices"
+	"time"
 
 	"skyring/processor"
 	"skyring/protocol"
@@ -38,9 +39,15 @@ func (t *turn) admit(beam protocol.Beam) protocol.Cause {
 func (t *turn) reject(h protocol.Header, cause protocol.Cause) {
 	m := protocol.LogonReject{Cause: cause}
 	if cause.Class() == protocol.Temporary {
-		m.RetryAfter = t.config.RetryAfter
+		m.RetryAfter = t.spread(t.config.RetryAfter)
 	}
 	t.answer(h, m)
+}
+
+// spread lengthens a time by up to half, by chance, so that stations that were refused together do not come back together.
+func (t *turn) spread(d time.Duration) time.Duration {
+	nonce := t.config.nonce(t.id, t.in.Source.Epoch, t.now)
+	return d + d*time.Duration(nonce[len(nonce)-1])/512
 }
 
 // authenticate makes the association of a LOGON-AUTH the station's leg when the proof holds, in any state (R3). A refused one writes nothing.
@@ -55,8 +62,8 @@ func (t *turn) authenticate(h protocol.Header, m protocol.LogonAuth) {
 	proof := protocol.LogonProof(t.station.Profile.Key[:], t.id, m.Nonce, m.BootNonce, m.Beam)
 	repeated := at == t.station.Proven && epoch == t.station.Epoch && m.BootNonce == t.station.Boot
 	switch {
-	case !made && t.without != bindRule:
-		t.reject(h, protocol.CauseNonceExpired) // of another association, most likely: a new challenge helps
+	case !made && t.without != bindRule, !repeated && !t.fresh(at):
+		t.reject(h, protocol.CauseNonceExpired) // also of another association: a new challenge helps
 	case !hmac.Equal(proof[:], m.Proof[:]):
 		t.reject(h, protocol.CauseProofInvalid)
 	case repeated && t.station.State.On() && t.without != replayRule:
@@ -68,6 +75,11 @@ func (t *turn) authenticate(h protocol.Header, m protocol.LogonAuth) {
 	default:
 		t.logon(h, m, at)
 	}
+}
+
+// fresh tells whether a challenge of a time (us) may still be answered.
+func (t *turn) fresh(at int64) bool {
+	return t.now-at <= (t.config.Challenge+t.config.Skew).Microseconds() && at-t.now <= t.config.Skew.Microseconds()
 }
 
 // logon commits a log-on that is proven: at the time of its challenge, us.

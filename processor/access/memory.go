@@ -34,7 +34,7 @@ type Mark struct {
 
 // Bounds of a memory. A station has few transactions in flight; the ring is longer only to outlast its repetitions.
 const (
-	maxRing  = 64
+	maxRing  = 128
 	maxMarks = 64
 )
 

@@ -31,10 +31,10 @@ func (t *turn) message() {
 	}
 }
 
-// malformed tells the sender what is wrong, and does nothing else whoever it is. Responses and errors get no answer, lest two sides go on for ever.
+// malformed tells the sender what is wrong, and does nothing else whoever it is. Responses and notices get no answer, lest two sides go on for ever.
 func (t *turn) malformed(h protocol.Header, err error) {
 	var fault *protocol.DecodeError
-	if !errors.As(err, &fault) || h.Type == protocol.TypeError || h.Response() {
+	if !errors.As(err, &fault) || isNotice(h.Type) || h.Response() {
 		return
 	}
 	h.Station, h.Priority = t.id, min(h.Priority, protocol.MaxPriority)
@@ -87,8 +87,8 @@ func (t *turn) fromLeg(h protocol.Header, m protocol.Message) {
 		t.response(h, m)
 	case h.Type == protocol.TypeHeartbeat && t.station.State.On():
 		t.answer(h, protocol.HeartbeatAck{})
-	case h.Type == protocol.TypeError, h.Type == protocol.TypeCallConnectAck:
-		// of its own accord: nothing to do
+	case isNotice(h.Type) && h.Type != protocol.TypeReleaseComplete && h.Type != protocol.TypeStatus:
+		// nothing to do
 	case !fromStations(h.Type):
 		t.answer(h, protocol.Error{Cause: protocol.CauseMessageIncompatible})
 	default:
@@ -113,11 +113,8 @@ func (t *turn) heard() {
 		return
 	}
 	t.cancel(TimerConfirm, TimerInterrogation, TimerFade)
-	if before == AwaitAck { // what the old leg did not bring across
-		for i := range s.Requests {
-			t.again(&s.Requests[i], 1)
-		}
-		t.armRepeat()
+	if before == AwaitAck {
+		t.resume()
 	}
 }
 
@@ -133,19 +130,14 @@ func fromStations(m protocol.Type) bool {
 	}
 }
 
-// isAnswered tells whether a request of a station is answered. The others end an exchange.
-func isAnswered(m protocol.Type) bool {
-	return m != protocol.TypeReleaseComplete && m != protocol.TypeStatus
-}
-
-// awaitsResponse tells whether a request of the gateway is repeated until a response comes.
-func awaitsResponse(m protocol.Type) bool {
-	switch m { //nolint:exhaustive // the others end an exchange
-	case protocol.TypeCallProceeding, protocol.TypeCallConnectAck, protocol.TypeReleaseComplete, protocol.TypeStatus, protocol.TypeError,
-		protocol.TypeOverload:
-		return false
-	default:
+// isNotice tells whether a message that is no response is not answered (section 6.1 of docs/essp.md).
+func isNotice(m protocol.Type) bool {
+	switch m { //nolint:exhaustive // the others are requests
+	case protocol.TypeLogonPrompt, protocol.TypeOverload, protocol.TypeError, protocol.TypeCallProceeding, protocol.TypeCallConnectAck,
+		protocol.TypeReleaseComplete, protocol.TypeStatus:
 		return true
+	default:
+		return false
 	}
 }
 

@@ -45,10 +45,7 @@ func (t *turn) offer(n *saga.Offer) {
 	case !t.station.State.On():
 		cause = protocol.CauseStationAbsent
 	default:
-		cause = t.glare(n.Calling)
-		if cause == 0 && t.station.full(n.Priority) {
-			cause = protocol.CauseUserBusy
-		}
+		cause = t.room(n)
 	}
 	if cause != 0 {
 		t.notify(t.in.From, &saga.OfferResult{Cause: cause})
@@ -63,21 +60,39 @@ func (t *turn) offer(n *saga.Offer) {
 	t.request(protocol.Header{Priority: c.Priority, Call: c.Reference}, protocol.CallAnnounce{Calling: n.Calling, Service: n.Service})
 }
 
-// glare tells why a call from a station is refused that the station itself is calling at the same time, 0 if it is not. The call of the station with
-// the lower id goes on, and the other one gives way. Both ends come to the same, whichever offer is first.
-func (t *turn) glare(calling protocol.StationID) protocol.Cause {
-	for i := range t.station.Calls {
-		own := &t.station.Calls[i]
-		if own.Side != saga.Calling || own.Peer != calling || own.State != protocol.StateRequested || own.Yielded || t.without == glareRule {
-			continue
-		}
-		if t.id < calling {
-			return protocol.CauseGlare
-		}
+// room tells why a call is refused by a station that is there, 0 if it is not.
+//
+// A station may be calling the one that calls it (glare). Then the call of the station with the lower id goes on, and the other one gives way. Both ends
+// come to the same, whichever offer is first.
+func (t *turn) room(n *saga.Offer) protocol.Cause {
+	own := t.colliding(n.Calling)
+	if own != nil && t.id < n.Calling {
+		return protocol.CauseGlare
+	}
+	if own != nil {
 		own.Yielded = true
+	}
+	if t.station.full(n.Priority) {
+		if own != nil {
+			own.Yielded = false
+		}
+		return protocol.CauseUserBusy
+	}
+	if own != nil {
 		t.notify(own.Key, &saga.Yield{Cause: protocol.CauseGlare})
 	}
 	return 0
+}
+
+// colliding finds a call of the station itself to another one that may not have been offered there yet, nil for none.
+func (t *turn) colliding(other protocol.StationID) *Call {
+	for i := range t.station.Calls {
+		own := &t.station.Calls[i]
+		if own.Side == saga.Calling && own.Peer == other && own.State == protocol.StateRequested && !own.Yielded && t.without != glareRule {
+			return own
+		}
+	}
+	return nil
 }
 
 // toStation sends the station what a call has for it: a response to the station's request, kept for its repetitions, or a request.

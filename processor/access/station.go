@@ -37,7 +37,6 @@ type Call struct {
 	Priority  protocol.Priority
 	State     protocol.CallState // as far as the messages that went by tell it
 	Yielded   bool               // it gave way to a call from Peer
-	Completed bool               // the station has answered RELEASE, where it began the release
 
 	unknown string
 }

@@ -12,9 +12,9 @@ import (
 const (
 	TimerConfirm       uint8 = 1 // tA12: LOGON-CONFIRM is repeated
 	TimerInactivity    uint8 = 2 // tG6: the station was silent
-	TimerInterrogation uint8 = 3 // LOGON-INTERROGATE is repeated
-	TimerFade          uint8 = 4 // the station was suspect for too long
-	TimerRepeat        uint8 = 5 // a request of the gateway is repeated
+	TimerInterrogation uint8 = 3 // tA13: LOGON-INTERROGATE is repeated
+	TimerFade          uint8 = 4 // tG10: the station was suspect for too long
+	TimerRepeat        uint8 = 5 // tA50: a request of the gateway is repeated
 	TimerProfile       uint8 = 6 // whoever changed the profile arms it for now
 )
 
@@ -74,10 +74,14 @@ func (t *turn) silence() {
 
 // suspect begins to ask a station whether it is still there. Calls stay up: a fade and a failure look alike.
 func (t *turn) suspect() {
+	before := t.station.State
 	t.station.State, t.station.Sends = Suspect, 0
 	t.cancel(TimerConfirm, TimerInactivity)
 	t.arm(TimerFade, t.after(t.config.Fade))
 	t.interrogate()
+	if before == AwaitAck {
+		t.resume()
+	}
 }
 
 // interrogate has a challenge of its own each time. The LOGON-AUTH that comes of it is a log-on like any other.
@@ -91,24 +95,35 @@ func (t *turn) interrogate() {
 	}
 }
 
-// request sends a request of the gateway, which is repeated until the station responds.
+// request sends a request of the gateway, which is repeated until the station responds, or a notice. While the station has not acknowledged its
+// log-on, requests wait: those from before go first, so that their order is kept.
 func (t *turn) request(h protocol.Header, m protocol.Message) {
 	t.station.Sequence++
 	h.Station, h.Sequence = t.id, t.station.Sequence
 	payload := t.encode(h, m)
-	t.toLeg(payload)
-	if !awaitsResponse(m.Type()) {
+	if isNotice(m.Type()) {
+		t.toLeg(payload)
 		return
 	}
-	t.station.Requests = append(t.station.Requests, Request{
-		Call: h.Call, Type: m.Type(), Sequence: h.Sequence, Sends: 1, Due: t.after(t.config.Repeat), Payload: payload,
-	})
+	r := Request{Call: h.Call, Type: m.Type(), Sequence: h.Sequence, Payload: payload}
+	if t.station.State != AwaitAck {
+		t.again(&r, 1)
+	}
+	t.station.Requests = append(t.station.Requests, r)
+	t.armRepeat()
+}
+
+// resume sends what the station has not responded to on its new leg, in order.
+func (t *turn) resume() {
+	for i := range t.station.Requests {
+		t.again(&t.station.Requests[i], 1)
+	}
 	t.armRepeat()
 }
 
 // armRepeat arms the timer for the request that is due next.
 func (t *turn) armRepeat() {
-	if len(t.station.Requests) == 0 {
+	if len(t.station.Requests) == 0 || t.station.State == AwaitAck {
 		t.cancel(TimerRepeat)
 		return
 	}
@@ -121,6 +136,9 @@ func (t *turn) armRepeat() {
 
 // repeat sends again what is due, and gives up what was sent often enough.
 func (t *turn) repeat() {
+	if t.station.State == AwaitAck {
+		return
+	}
 	var given []Request
 	t.station.Requests = slices.DeleteFunc(t.station.Requests, func(r Request) bool {
 		if r.Due > t.now || r.Sends < t.config.Sends {

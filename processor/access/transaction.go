@@ -20,7 +20,7 @@ func (t *turn) transaction(h protocol.Header, m protocol.Message) {
 		return
 	}
 	if h.Sequence <= memory.mark(h.Call) && t.without != markRule {
-		if isAnswered(h.Type) {
+		if !isNotice(h.Type) {
 			t.answer(h, protocol.Status{State: t.stateOf(h.Call), Cause: protocol.CauseTransactionOld})
 		}
 		return
@@ -46,7 +46,7 @@ func (t *turn) repeated(h protocol.Header, tx *Transaction) {
 	switch {
 	case len(tx.Response) > 0:
 		t.reply(tx.Response)
-	case isAnswered(h.Type) && t.station.call(h.Call) == nil:
+	case !isNotice(h.Type) && t.station.call(h.Call) == nil:
 		t.answer(h, protocol.Status{State: protocol.StateIdle, Cause: protocol.CauseCallCleared})
 	}
 }
@@ -133,9 +133,6 @@ func (t *turn) response(h protocol.Header, m protocol.Message) {
 		return r.Call == h.Call && r.Sequence == h.Sequence && responds(r.Type, h.Type)
 	})
 	if at < 0 {
-		if h.Type == protocol.TypeReleaseComplete {
-			t.completion(h, m)
-		}
 		return
 	}
 	request := t.station.Requests[at]
@@ -149,18 +146,6 @@ func (t *turn) response(h protocol.Header, m protocol.Message) {
 	if c := t.station.call(h.Call); c != nil {
 		t.forward(c, h, m)
 	}
-}
-
-// completion takes the third word of a release that the station began: RELEASE-COMPLETE to the RELEASE that was the response to its DISCONNECT, whose
-// sequence all three have.
-func (t *turn) completion(h protocol.Header, m protocol.Message) {
-	c := t.station.call(h.Call)
-	if c == nil || c.Completed || t.station.Memory.find(h.Call, h.Sequence) == nil {
-		return
-	}
-	c.Completed = true
-	t.changed = true
-	t.forward(c, h, m)
 }
 
 // forward passes a message on to its call.

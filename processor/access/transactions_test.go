@@ -150,6 +150,8 @@ func TestMessagesAboutNoCall(t *testing.T) {
 		"RESET":            "RESET-ACK",
 		"CALL-SETUP":       "CALL-PROCEEDING, call:Setup",
 		"CALL-CONNECT-ACK": "unwritten",
+		"CALL-PROCEEDING":  "unwritten",
+		"OVERLOAD":         "unwritten",
 		"ERROR":            "unwritten",
 	}
 	for _, m := range messages(t) {
@@ -229,20 +231,24 @@ func (g *gateway) callAsks(request protocol.Type) (call []byte, asked message) {
 	return call, g.notify(call, &saga.ToStation{Message: samples()[request]}).leg[0]
 }
 
-// The third word of a release that the station began has the sequence of its own DISCONNECT.
+// The third word of a release that the station began is a notice: it reaches the call once, and has no answer.
 func TestReleaseThatTheStationBegan(t *testing.T) {
 	g := newGateway(t, self)
 	g.logon(home, boot)
 	call := g.place(1, peer)
 	g.ask(home, 1, protocol.Disconnect{Cause: 16})
 	g.notify(call, &saga.ToStation{Answers: g.next, Message: protocol.Release{}})
-	h := protocol.Header{Flags: protocol.Response, Call: 1, Sequence: g.next}
-	o := g.from(home, h, protocol.ReleaseComplete{})
-	if len(o.notify) != 1 || !o.notify[0].what.(*saga.Forward).Response {
-		t.Fatalf("RELEASE-COMPLETE came to %v", o)
+	h := protocol.Header{Call: 1, Sequence: g.next + 1}
+	if o := g.from(home, h, protocol.ReleaseComplete{}); o.String() != "call:Forward RELEASE-COMPLETE" {
+		t.Fatal(o)
 	}
-	if o := g.from(home, h, protocol.ReleaseComplete{}); len(o.notify) > 0 {
-		t.Errorf("and again to %v", o)
+	g.notify(call, &saga.EndCall{})
+	for range 2 {
+		if o := g.from(home, h, protocol.ReleaseComplete{}); o.String() != "unwritten" {
+			t.Errorf("again: %v", o)
+		}
+		g.pass(time.Hour)
+		g.ask(home, 0, protocol.Reset{Cause: 1})
 	}
 }
 
