@@ -17,12 +17,14 @@ type lane struct {
 
 // entry is a message that was handed to the association.
 type entry struct {
-	message  int32 // index in the station's messages
-	session  int32 // number of its session key
-	answered bool
-	hash     uint64 // of the payload
-	sent     time.Time
+	message int32          // index in the station's messages
+	session int32          // number of its session key
+	status  receipt.Status // of its receipt; 0: none came
+	hash    uint64         // of the payload
+	sent    time.Time
 }
+
+func (e *entry) answered() bool { return e.status != 0 }
 
 // order is where receipts must come in increasing ordinals.
 type order struct {
@@ -65,6 +67,20 @@ func (t *tally) add(o tally) {
 	t.quarantined += o.quarantined
 	t.unexpected += o.unexpected
 	t.replies += o.replies
+}
+
+// settle counts what a receipt says of its message; by is 1, or -1 to take that back.
+func (t *tally) settle(s receipt.Status, by int) {
+	n := uint64(by) //nolint:gosec // adding it wraps around to the difference
+	switch s {
+	case receipt.Committed:
+		t.acknowledged += n
+	case receipt.Stale:
+		t.acknowledged += n
+		t.stale += n
+	case receipt.Quarantined:
+		t.quarantined += n
+	}
 }
 
 // journal notes what one station sent and matches receipts with it. It may be used by
@@ -123,22 +139,30 @@ func (j *journal) sending(message int, stream uint16, now time.Time) {
 	j.tally.sent++
 }
 
-// refused takes the last sending of a message back: it was not handed over.
+// refused takes the last sending of a message back: it was not handed over. A receipt that came for it nevertheless
+// tells of something that did not happen.
 func (j *journal) refused(message int, stream uint16) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 
 	l := lane{stream, j.messages[message].Unordered}
 	last := len(j.entries[l]) - 1
-	c := content{stream, j.entries[l][last].hash}
+	e := j.entries[l][last]
 	j.entries[l] = j.entries[l][:last]
+	j.tally.sent--
 
-	if same := j.byHash[c]; l.unordered {
-		j.byHash[c] = same[:len(same)-1]
+	if e.answered() {
+		j.tally.unexpected++
+		j.tally.settle(e.status, -1)
+
+		return
 	}
 
 	j.pending--
-	j.tally.sent--
+
+	if c := (content{stream, e.hash}); l.unordered {
+		j.byHash[c] = j.byHash[c][:len(j.byHash[c])-1]
+	}
 }
 
 // finish says that nothing more will be sent; what is left of the messages is unsent.
@@ -205,13 +229,13 @@ func (j *journal) receipt(r receipt.Receipt) (time.Time, bool) {
 	switch {
 	case e == nil:
 		return time.Time{}, false
-	case e.answered:
+	case e.answered():
 		j.tally.doubled++
 
 		return time.Time{}, false
 	}
 
-	e.answered = true
+	e.status = r.Status
 	j.pending--
 	j.count(r, e)
 	j.settle()
@@ -257,7 +281,7 @@ func (j *journal) findUnordered(r receipt.Receipt, entries []entry) *entry {
 	c := content{r.Stream, r.Hash}
 	same := j.byHash[c]
 
-	for len(same) > 0 && entries[same[0]-1].answered {
+	for len(same) > 0 && entries[same[0]-1].answered() {
 		same = same[1:]
 	}
 
@@ -274,15 +298,7 @@ func (j *journal) findUnordered(r receipt.Receipt, entries []entry) *entry {
 }
 
 func (j *journal) count(r receipt.Receipt, e *entry) {
-	switch r.Status {
-	case receipt.Committed:
-		j.tally.acknowledged++
-	case receipt.Stale:
-		j.tally.acknowledged++
-		j.tally.stale++
-	case receipt.Quarantined:
-		j.tally.quarantined++
-	}
+	j.tally.settle(r.Status, 1)
 
 	if r.Unordered {
 		return
@@ -314,7 +330,7 @@ func (j *journal) delivered(yield func(m *trace.Message, stream uint16, answered
 
 	for l, entries := range j.entries {
 		for i := range entries {
-			yield(j.messages[entries[i].message], l.stream, entries[i].answered)
+			yield(j.messages[entries[i].message], l.stream, entries[i].answered())
 		}
 	}
 }

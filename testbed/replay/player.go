@@ -20,6 +20,7 @@ type player struct {
 	station *station
 	journal *journal
 	window  chan struct{} // a token for each message that waits for its receipt; nil: unbounded
+	heard   chan struct{} // closed when the association has ended and all that came over it is in the journal
 
 	// owned by play, others read them after it returned
 	association *transport.Association // nil: none came up
@@ -28,7 +29,7 @@ type player struct {
 }
 
 func newPlayer(s *station, cfg Config) *player {
-	p := &player{station: s, journal: newJournal(s.messages)}
+	p := &player{station: s, journal: newJournal(s.messages), heard: make(chan struct{})}
 	if cfg.asFastAsItGoes() && cfg.Receipts != ReceiptsOff {
 		p.window = make(chan struct{}, cfg.Window)
 	}
@@ -48,6 +49,8 @@ func (p *player) play(ctx context.Context, r *round) {
 	}
 
 	r.receivers.Go(func() {
+		defer close(p.heard)
+
 		// It ends with the association, whose error is read from there.
 		_ = p.association.Receive(context.WithoutCancel(ctx), func(m transport.Message) { p.receive(m, r) })
 	})
@@ -116,6 +119,10 @@ func (p *player) send(ctx context.Context, r *round) error {
 			}
 
 			refusals = append(refusals, err)
+
+			r.events.Add(1)
+
+			continue
 		}
 
 		r.sent()
@@ -203,11 +210,28 @@ func (p *player) await(ctx context.Context, r *round) {
 	select {
 	case <-p.journal.complete:
 	case <-r.withoutReceipts:
-	case <-p.association.Done():
-		p.err = p.association.Err()
+	case <-p.heard:
+		p.unanswered(r)
 	case <-ctx.Done():
 		p.err = context.Cause(ctx)
 	}
+}
+
+// unanswered tells of an association that ended before the last answer, of a target that does answer.
+func (p *player) unanswered(r *round) {
+	select {
+	case <-p.journal.complete:
+		return
+	default:
+	}
+
+	if r.answers.Load() > 0 {
+		p.err = p.association.Err()
+
+		return
+	}
+
+	p.lostAssociation()
 }
 
 // receive takes what the target sends; the transport calls it.

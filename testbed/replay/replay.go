@@ -36,8 +36,9 @@ type Replay struct {
 }
 
 // New plans the replay. store is where the target keeps its sessions, nil: the ledger is
-// not compared; what others send to the target meanwhile counts as a difference. progress, nil for none, is told from one goroutine at a time how many
-// messages are through. ErrNothing: no user message was captured on the side chosen.
+// not compared; what others send to the target meanwhile counts as a difference.
+// progress, nil for none, is told from one goroutine at a time how many messages are
+// through. ErrNothing: no user message was captured on the side chosen.
 func New(cfg Config, traces []*trace.Trace, store *statestore.Store, progress func(done, total uint64), log zerolog.Logger) (*Replay, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("replay settings: %w", err)

@@ -331,6 +331,34 @@ func TestAssociationFails(t *testing.T) {
 	}
 }
 
+// A target that shuts an association down as soon as it has answered everything did nothing wrong, whether or not its
+// last receipts are still on their way then.
+func TestTargetClosesAfterTheLastReceipt(t *testing.T) {
+	for range 20 {
+		g := &target{t: t, behave: once, closeAfter: 10}
+
+		cfg := config(g.start(16))
+		cfg.Side = replay.Client
+
+		if v := run(t, cfg, nil, capture(10)); !v.OK() || v.Acknowledged != 20 {
+			t.Fatalf("verdict %+v, want a good one", v)
+		}
+	}
+}
+
+// One that does so earlier did.
+func TestTargetClosesEarly(t *testing.T) {
+	g := &target{t: t, behave: once, closeAfter: 9}
+
+	cfg := config(g.start(16))
+	cfg.Side = replay.Client
+
+	v := run(t, cfg, nil, capture(10))
+	if v.OK() || v.Acknowledged != 18 || v.Sent+v.Unsent != 20 {
+		t.Errorf("verdict %+v, want two messages lost or not sent", v)
+	}
+}
+
 func TestNobodyListens(t *testing.T) {
 	link, err := transport.ListenUDP(netip.MustParseAddrPort("127.0.0.1:0"))
 	if err != nil {

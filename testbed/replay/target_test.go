@@ -37,7 +37,8 @@ type target struct {
 	silent   bool              // no receipts
 	// behave gets each message with its number over all associations, from 1, and its receipt. It returns how often the
 	// message is committed, and the receipts to send now.
-	behave func(number int, r receipt.Receipt) (commits int, receipts []receipt.Receipt)
+	behave     func(number int, r receipt.Receipt) (commits int, receipts []receipt.Receipt)
+	closeAfter uint64 // messages of an association after which it is shut down; 0: never
 	// admit is called with each association; nil: nothing more is done.
 	admit func(a *transport.Association)
 
@@ -125,6 +126,7 @@ type served struct {
 
 	mu       sync.Mutex
 	ordinals map[[2]uint32]uint64 // by stream and U bit
+	messages uint64
 }
 
 func (s *served) message(ctx context.Context, m transport.Message) error {
@@ -162,6 +164,11 @@ func (s *served) message(ctx context.Context, m transport.Message) error {
 		if err := s.association.Send(ctx, answer); err != nil {
 			return fmt.Errorf("send a receipt: %w", err)
 		}
+	}
+
+	s.messages++
+	if s.messages == s.target.closeAfter {
+		return s.association.Close(ctx)
 	}
 
 	return nil
