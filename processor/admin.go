@@ -113,6 +113,7 @@ func (p *Processor) alarmTexts() []string {
 	}{
 		{p.rollbacks.Load(), "the state store lost writes that it had acknowledged (times seen: %d)"},
 		{p.status[bus.Quarantined].Load(), "messages were set aside because their handler fails on them: %d"},
+		{p.setAside.Load(), "notifications and timers were set aside because their handler fails on them: %d"},
 		{p.unreadable.Load(), "records of sessions can not be read (times seen: %d)"},
 		{p.conn.Stats().SlowConsumer, "NATS dropped messages because this process was too slow for them (times: %d)"},
 	} {

@@ -44,6 +44,7 @@ func newCollector(p *Processor) *collector {
 	c.gauges()
 	c.traffic()
 	c.store()
+	c.sessions()
 	return c
 }
 
@@ -91,6 +92,17 @@ func (c *collector) store() {
 	c.counter("store_failures_total", "Commits and loads without an outcome.", func(s *Stats) uint64 { return s.StoreFailures })
 	c.counter("rollbacks_total", "Sessions found older than they were: the store lost writes.", func(s *Stats) uint64 { return s.Rollbacks })
 	c.counter("unreadable_records_total", "Records that this program can not read.", func(s *Stats) uint64 { return s.Unreadable })
+}
+
+func (c *collector) sessions() {
+	c.gauge("leased_partitions", "Partitions whose timers and outboxes the node looks after.", func(s *Stats, _ *bus.NodeStatus) float64 { return float64(s.Partitions) })
+	c.counter("notifications_total", "Notifications offered to other sessions, repetitions included.", func(s *Stats) uint64 { return s.Notifications })
+	c.counter("deliveries_total", "Messages for stations sent to dispatchers, repetitions included.", func(s *Stats) uint64 { return s.Deliveries })
+	c.counter("timers_total", "Timers of sessions found due.", func(s *Stats) uint64 { return s.Timers })
+	c.counter("swept_outboxes_total", "Outboxes that nobody emptied in time and that were looked after.", func(s *Stats) uint64 { return s.Swept })
+	c.counter("set_aside_total", "Notifications and timers on which handlers failed for good.", func(s *Stats) uint64 { return s.SetAside })
+	c.counter("leg_drops_total", "Messages for stations dropped, since too many waited for an association.", func(s *Stats) uint64 { return s.LegDropped })
+	c.counter("event_drops_total", "Notifications and acknowledgements that found a full queue; they are found again.", func(s *Stats) uint64 { return s.EventsDropped })
 }
 
 func flag(is bool) float64 {
