@@ -15,6 +15,7 @@ import (
 
 	"skyring/dispatcher"
 	"skyring/processor"
+	"skyring/processor/essp"
 	"skyring/protocol/bus"
 	"skyring/protocol/transport"
 	"skyring/statestore"
@@ -35,6 +36,7 @@ type Config struct {
 	SCTP       SCTPConfig        `envPrefix:"SCTP_"       yaml:"sctp"`
 	Dispatcher dispatcher.Config `envPrefix:"DISPATCHER_" yaml:"dispatcher"`
 	Processor  processor.Config  `envPrefix:"PROCESSOR_"  yaml:"processor"`
+	ESSP       essp.Config       `envPrefix:"ESSP_"       yaml:"essp"`
 	Metrics    MetricsConfig     `envPrefix:"METRICS_"    yaml:"metrics"`
 	Up         UpConfig          `envPrefix:"UP_"         yaml:"up"`
 }
@@ -57,6 +59,7 @@ func DefaultConfig() Config {
 		SCTP:       SCTPConfig{Listen: "127.0.0.1:9899", Config: transport.DefaultConfig()},
 		Dispatcher: dispatcher.DefaultConfig(),
 		Processor:  processor.DefaultConfig(),
+		ESSP:       essp.DefaultConfig(),
 		Up:         DefaultUpConfig(),
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"skyring/processor"
+	"skyring/processor/essp"
 	"skyring/processor/ledger"
 	"skyring/protocol/bus"
 	"skyring/statestore"
@@ -62,7 +63,7 @@ func runProcessor(ctx context.Context, c *Config, log zerolog.Logger) (err error
 	}
 
 	if err := c.validate(c.Metrics.Validate(), within("nats", c.NATS.Validate()), within("redis", c.Redis.Validate()),
-		within("processor", c.Processor.Validate())); err != nil {
+		within("processor", c.Processor.Validate()), within("essp", c.ESSP.Validate())); err != nil {
 		return err
 	}
 
@@ -79,7 +80,12 @@ func runProcessor(ctx context.Context, c *Config, log zerolog.Logger) (err error
 	}
 	defer conn.Close()
 
-	p, err := processor.New(c.Processor, store, conn, processor.NewHandlers(ledger.Handler{}), log)
+	handlers, err := essp.Handlers(ctx, c.ESSP, store, processor.NewHandlers(ledger.Handler{}))
+	if err != nil {
+		return err
+	}
+
+	p, err := processor.New(c.Processor, store, conn, handlers, log)
 	if err != nil {
 		return err
 	}

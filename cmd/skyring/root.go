@@ -91,7 +91,7 @@ configuration or input file.`,
 	root.AddCommand(
 		upCommand(), dispatcherCommand(), processorCommand(),
 		replayCommand(), traceCommand(), sessionCommand(),
-		stationCommand(), poolCommand(), cdrCommand(),
+		stationCommand(), poolCommand(), cdrCommand(), stationsCommand(),
 		statusCommand(), nodeCommand(),
 	)
 

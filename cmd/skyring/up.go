@@ -139,6 +139,7 @@ func (c *Config) stack() (stack.Config, error) {
 		Dir:        c.Up.Dir,
 		Dispatcher: c.Dispatcher,
 		Processor:  c.Processor,
+		ESSP:       c.ESSP,
 		Processors: c.Up.Processors,
 	}
 	if cfg.Processor.ID == "" {
@@ -150,6 +151,7 @@ func (c *Config) stack() (stack.Config, error) {
 	faults := []error{
 		err, c.Metrics.Validate(), within("up", c.Up.Validate()), within("sctp", c.SCTP.Validate()),
 		within("dispatcher", cfg.Dispatcher.Validate()), within("processor", cfg.Processor.Validate()),
+		within("essp", cfg.ESSP.Validate()),
 	}
 	if cfg.NATS.URL != "" {
 		faults = append(faults, within("nats", cfg.NATS.Validate()))

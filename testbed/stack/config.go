@@ -6,6 +6,7 @@ import (
 
 	"skyring/dispatcher"
 	"skyring/processor"
+	"skyring/processor/essp"
 	"skyring/protocol/bus"
 	"skyring/protocol/transport"
 	"skyring/statestore"
@@ -31,14 +32,16 @@ type Config struct {
 	Dispatcher dispatcher.Config
 	// Processor configures each processor; ids are made of its own by appending -1, -2, ...
 	Processor processor.Config
-	// Processors is how many there are, at least 1.
+	// ESSP is how long processors wait in log-ons and calls.
+	ESSP essp.Config
+	// Processors is how many there are in this process; with 0 they are started elsewhere, and Start does not wait for them.
 	Processors int
 }
 
 // Validate checks what no part of the stack checks by itself when it is made.
 func (c Config) Validate() error {
-	if c.Processors < 1 {
-		return fmt.Errorf("processors: %d: at least 1 is right", c.Processors)
+	if c.Processors < 0 {
+		return fmt.Errorf("processors: %d: at least 0 is right", c.Processors)
 	}
 
 	return nil

@@ -27,6 +27,7 @@ import (
 	"skyring/dispatcher"
 	"skyring/dispatcher/routing"
 	"skyring/processor"
+	"skyring/processor/essp"
 	"skyring/processor/ledger"
 	"skyring/protocol/bus"
 	"skyring/protocol/transport"
@@ -96,7 +97,7 @@ func (s *Stack) open(ctx context.Context) error {
 		return errors.Join(err, link.Close())
 	}
 
-	if s.nodes, err = s.processors(); err != nil {
+	if s.nodes, err = s.processors(ctx); err != nil {
 		return errors.Join(err, link.Close())
 	}
 
@@ -112,8 +113,11 @@ func (s *Stack) open(ctx context.Context) error {
 	return nil
 }
 
-func (s *Stack) processors() ([]*processor.Processor, error) {
-	handlers := processor.NewHandlers(ledger.Handler{})
+func (s *Stack) processors(ctx context.Context) ([]*processor.Processor, error) {
+	handlers, err := essp.Handlers(ctx, s.cfg.ESSP, s.store, processor.NewHandlers(ledger.Handler{}))
+	if err != nil {
+		return nil, err
+	}
 
 	var all []*processor.Processor
 

@@ -1,0 +1,40 @@
+package stations
+
+import (
+	"context"
+	"errors"
+	"net/netip"
+
+	"skyring/statestore"
+)
+
+// Site is the installation that stations are played against.
+type Site struct {
+	// Targets are the UDP addresses of its dispatchers.
+	Targets []netip.AddrPort
+	// Store is its state store, where stations and pools are provisioned and the audit looks. nil: stations are
+	// there already, and the audit can only tell what stations saw.
+	Store *statestore.Store
+	// Kill kills a processor, Add adds one; both return its id. nil: the site can not.
+	Kill func(context.Context) (id string, err error)
+	Add  func(context.Context) (id string, err error)
+}
+
+// can tells what the site lacks for a run.
+func (s Site) can(cfg Config) error {
+	var faults []error
+
+	if len(s.Targets) == 0 {
+		faults = append(faults, errors.New("target: the address of a dispatcher is missing"))
+	}
+
+	if cfg.KillProcessor && s.Kill == nil {
+		faults = append(faults, errors.New("kill a processor: only those of an installation started for the run can be killed"))
+	}
+
+	if cfg.AddProcessor && s.Add == nil {
+		faults = append(faults, errors.New("add a processor: only to an installation started for the run one can be added"))
+	}
+
+	return errors.Join(faults...)
+}
