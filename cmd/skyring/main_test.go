@@ -22,6 +22,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		Setup: func(env *testscript.Env) error {
 			env.Setenv("XDG_STATE_HOME", filepath.Join(env.WorkDir, "state"))
+			env.Setenv("REPOSITORY", repository(t))
 
 			return os.Mkdir(filepath.Join(env.WorkDir, "state"), 0o700)
 		},

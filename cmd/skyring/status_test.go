@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -223,16 +222,4 @@ func TestDrainOutlivesTheProcess(t *testing.T) {
 	if text, err := output(t, "node", "drain", "p9", "--nats", in.nats); err == nil || !strings.Contains(text, "no processor p9 answers in namespace default: there are p1, p2") {
 		t.Errorf("%v\n%s", err, text)
 	}
-}
-
-// TestMain's scripts run in empty directories; what they need of the tree they find so.
-func repository(t *testing.T) string {
-	t.Helper()
-
-	wd, err := os.Getwd()
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	return filepath.Dir(filepath.Dir(wd))
 }
