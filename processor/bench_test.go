@@ -68,9 +68,9 @@ func perSecond(f func()) float64 {
 }
 
 // everySecond lets the server sync its file each second, as installations do.
-func (s *site) everySecond(b *testing.B) {
-	b.Helper()
-	must[string](b)(s.client().ConfigSet(b.Context(), "appendfsync", "everysec").Result())
+func (s *site) everySecond(tb testing.TB) {
+	tb.Helper()
+	must[string](tb)(s.client().ConfigSet(tb.Context(), "appendfsync", "everysec").Result())
 }
 
 // flood keeps messages of random sessions in flight, one of each session, until all are answered.

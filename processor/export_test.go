@@ -9,9 +9,64 @@ import (
 
 // Rules that a test may switch off, to show what they protect from.
 const (
-	MarkRule   = markRule
-	ExpiryRule = expiryRule
+	MarkRule       = markRule
+	ExpiryRule     = expiryRule
+	PeerMarkRule   = peerMarkRule
+	PeerGoneRule   = peerGoneRule
+	GenerationRule = generationRule
+	OutboxRule     = outboxRule
+	RollbackRule   = rollbackRule
+	PoisonRule     = poisonRule
 )
+
+// Points at which a test may let a processor forget all that it is about to do.
+const (
+	BeforeBatch = beforeBatch
+	AfterCommit = afterCommit
+	Telling     = telling
+)
+
+// Point is one of them.
+type Point = crashPoint
+
+// Event is what a processor tells itself.
+type Event struct{ ev *event }
+
+// Offered tells that the event is a notification, Fired that it is a timer's, Acknowledged that it says what a destination has.
+func (e Event) Offered() bool { return e.ev != nil && e.ev.kind == offered }
+
+// Fired tells that it is a timer's.
+func (e Event) Fired() bool { return e.ev != nil && e.ev.kind == fired }
+
+// Acknowledged tells that it says what a destination, or the leg, has.
+func (e Event) Acknowledged() bool { return e.ev != nil && (e.ev.kind == acknowledged || e.ev.kind == legTook) }
+
+// For is the session that gets it.
+func (e Event) For() string { return string(e.ev.key) }
+
+// From is the other session.
+func (e Event) From() string { return string(e.ev.peer) }
+
+// Until is the event with another expiry.
+func (e Event) Until(expiry int64) Event {
+	c := *e.ev
+	c.expiry = expiry
+	return Event{&c}
+}
+
+// Crash has a processor forget what it is about to do where f says so; before Run.
+func (p *Processor) Crash(f func(Point, Event) bool) {
+	p.crash = func(at crashPoint, ev *event) bool { return f(at, Event{ev}) }
+}
+
+// Tell gives a processor an event: it is how one that slept goes on.
+func (p *Processor) Tell(e Event) {
+	p.queued.Add(1)
+	p.workers[p.workerOf(e.ev.key)].events <- e.ev
+}
+
+// Idle tells that no event waits or is worked on.
+func (p *Processor) Idle() bool { return p.queued.Load() == 0 }
 
 // Without switches a rule off, before Run.
 func (p *Processor) Without(r rule) { p.engine.without = r }

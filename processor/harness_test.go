@@ -174,7 +174,7 @@ func (s *site) dispatcher(id string, incarnation uint64) *dispatcher {
 	s.tb.Helper()
 	d := &dispatcher{tb: s.tb, conn: s.connect(id), id: id, incarnation: incarnation, answers: make(chan bus.Answer, 1<<16)}
 	must[*bus.Subscription](s.tb)(d.conn.Subscribe(bus.Namespace("default").Dispatcher(id), func(m bus.Message) {
-		if m.NoResponders {
+		if m.NoResponders || bus.IsDeliver(m.Data) {
 			return
 		}
 		r, err := bus.DecodeAnswers(m.Data)
