@@ -42,7 +42,9 @@
 //
 // A Ring's table never changes; a change of nodes builds a new Ring, which the owner
 // publishes through an atomic pointer. State and load of its nodes are atomics: Pick
-// may run in any number of goroutines while they change.
+// may run in any number of goroutines while they change. A new Ring knows nothing of the
+// one before: all its nodes are open and idle, and may have other indexes. Its owner sets
+// state and load of each node, by id, before it publishes it (see the example).
 //
 // # Sources
 //
