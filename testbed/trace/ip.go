@@ -9,23 +9,36 @@ import (
 	"github.com/gopacket/gopacket/layers"
 )
 
+// readIP reads an IP header of a version, which its first half byte must say.
+func readIP(header gopacket.DecodingLayer, version byte, data []byte) error {
+	if len(data) == 0 || data[0]>>4 != version {
+		return errLayer
+	}
+	if err := header.DecodeFromBytes(data, gopacket.NilDecodeFeedback); err != nil {
+		return fmt.Errorf("%w: %w", errLayer, err)
+	}
+	return nil
+}
+
+// between notes the addresses of an IP header; false when they are none.
+func (d *decapsulator) between(src, dst []byte) (ok bool) {
+	var okDst bool
+	d.src, ok = netip.AddrFromSlice(src)
+	d.dst, okDst = netip.AddrFromSlice(dst)
+	return ok && okDst
+}
+
 func (d *decapsulator) stripIPv4(data []byte, rec record) (gopacket.LayerType, []byte, error) {
 	ip := &d.ip4
-	if len(data) == 0 || data[0]>>4 != 4 {
+	if err := readIP(ip, 4, data); err != nil {
+		return gopacket.LayerTypeZero, nil, err
+	}
+	if !d.between(ip.SrcIP, ip.DstIP) {
 		return gopacket.LayerTypeZero, nil, errLayer
 	}
-	if err := ip.DecodeFromBytes(data, gopacket.NilDecodeFeedback); err != nil {
-		return gopacket.LayerTypeZero, nil, fmt.Errorf("%w: %w", errLayer, err)
-	}
-	src, okSrc := netip.AddrFromSlice(ip.SrcIP)
-	dst, okDst := netip.AddrFromSlice(ip.DstIP)
-	if !okSrc || !okDst {
-		return gopacket.LayerTypeZero, nil, errLayer
-	}
-	d.src, d.dst = src, dst
 	payload, more := ip.Payload, ip.Flags&layers.IPv4MoreFragments != 0
 	if more || ip.FragOffset != 0 {
-		payload = d.fragments.add(fragmentKey{src: src, dst: dst, id: uint32(ip.Id), protocol: uint8(ip.Protocol)}, piece{
+		payload = d.fragments.add(fragmentKey{src: d.src, dst: d.dst, id: uint32(ip.Id), protocol: uint8(ip.Protocol)}, piece{
 			offset: int(ip.FragOffset) * 8, last: !more, data: ip.Payload, time: rec.time,
 		})
 		if payload == nil {
@@ -37,18 +50,12 @@ func (d *decapsulator) stripIPv4(data []byte, rec record) (gopacket.LayerType, [
 
 func (d *decapsulator) stripIPv6(data []byte, rec record) (gopacket.LayerType, []byte, error) {
 	ip := &d.ip6
-	if len(data) == 0 || data[0]>>4 != 6 {
+	if err := readIP(ip, 6, data); err != nil {
+		return gopacket.LayerTypeZero, nil, err
+	}
+	if !d.between(ip.SrcIP, ip.DstIP) {
 		return gopacket.LayerTypeZero, nil, errLayer
 	}
-	if err := ip.DecodeFromBytes(data, gopacket.NilDecodeFeedback); err != nil {
-		return gopacket.LayerTypeZero, nil, fmt.Errorf("%w: %w", errLayer, err)
-	}
-	src, okSrc := netip.AddrFromSlice(ip.SrcIP)
-	dst, okDst := netip.AddrFromSlice(ip.DstIP)
-	if !okSrc || !okDst {
-		return gopacket.LayerTypeZero, nil, errLayer
-	}
-	d.src, d.dst = src, dst
 	protocol := ip.NextHeader
 	if ip.HopByHop != nil {
 		protocol = ip.HopByHop.NextHeader
