@@ -19,12 +19,7 @@ func everything([]byte) bool { return true }
 func TestDeadPeer(t *testing.T) {
 	for _, busy := range []bool{false, true} {
 		server, client := start(t, restless()), start(t, restless())
-		r := newRelay(t, server.LocalAddr())
-		dialled, err := client.Dial(deadline(t), r.addr(), transport.Dial{RemotePort: 2905})
-		if err != nil {
-			t.Fatal(err)
-		}
-		accepted := accept(t, server)
+		r, dialled, accepted := connectByRelay(t, client, server)
 		r.losing(everything)
 		for busy {
 			m := transport.Message{PPID: 60, Payload: make([]byte, 10_000)}
@@ -131,12 +126,7 @@ func TestPortChangeToADialledPort(t *testing.T) {
 // A NAT gives the client another port: packets from there are taken, and ours go there once it has proved itself.
 func TestPortChange(t *testing.T) {
 	server, client := start(t, steady()), start(t, steady())
-	r := newRelay(t, server.LocalAddr())
-	dialled, err := client.Dial(deadline(t), r.addr(), transport.Dial{RemotePort: 2905})
-	if err != nil {
-		t.Fatal(err)
-	}
-	accepted := accept(t, server)
+	r, dialled, accepted := connectByRelay(t, client, server)
 	atClient, atServer := collect(t, dialled), collect(t, accepted)
 	echoes(t, dialled, atClient, atServer, accepted)
 	before := accepted.PeerAddr()

@@ -267,12 +267,7 @@ func TestMessageLargerThanTheWindow(t *testing.T) {
 // Loss, duplication and reordering on the link change nothing of what is delivered.
 func TestBadLink(t *testing.T) {
 	server, client := start(t, steady()), start(t, steady())
-	r := newRelay(t, server.LocalAddr())
-	dialled, err := client.Dial(deadline(t), r.addr(), transport.Dial{RemotePort: 2905})
-	if err != nil {
-		t.Fatal(err)
-	}
-	accepted := accept(t, server)
+	r, dialled, accepted := connectByRelay(t, client, server)
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(7, 7))
 	var seen [overtaken + 1]int

@@ -52,6 +52,17 @@ func newRelay(t *testing.T, server netip.AddrPort) *relay {
 	return r
 }
 
+// connectByRelay is connect with a relay on the way.
+func connectByRelay(t *testing.T, client, server *transport.Endpoint) (r *relay, dialled, accepted *transport.Association) {
+	t.Helper()
+	r = newRelay(t, server.LocalAddr())
+	dialled, err := client.Dial(deadline(t), r.addr(), transport.Dial{RemotePort: 2905})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r, dialled, accept(t, server)
+}
+
 func (r *relay) addr() netip.AddrPort { return r.front.LocalAddr().(*net.UDPAddr).AddrPort() }
 
 func (r *relay) behind() *net.UDPConn {

@@ -51,30 +51,39 @@ func (a *Association) Send(ctx context.Context, m Message) error {
 	if a.isDone() {
 		return a.Err()
 	}
-	s := &a.sending
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-ctx.Done():
-		return fmt.Errorf("send to %s: %w", a.PeerAddr(), ctx.Err())
-	case <-a.done:
-		return a.Err()
+	if err := a.takeTurn(ctx); err != nil {
+		return err
 	}
-	if err := a.awaitRoom(ctx, len(m.Payload)); err != nil {
+	defer a.endTurn()
+	size := len(m.Payload)
+	if err := a.await(ctx, func() bool { return a.hasRoom(size) }); err != nil {
 		return err
 	}
 	return a.write(ctx, m)
 }
 
-// awaitRoom waits until a message fits the buffer; it is the caller's turn.
-func (a *Association) awaitRoom(ctx context.Context, size int) error {
-	s := &a.sending
-	if a.hasRoom(size) {
+func (a *Association) takeTurn(ctx context.Context) error {
+	select {
+	case a.sending.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return fmt.Errorf("send to %s: %w", a.PeerAddr(), ctx.Err())
+	case <-a.done:
+		return a.Err()
+	}
+}
+
+func (a *Association) endTurn() { <-a.sending.turn }
+
+// await waits until acknowledgements have made something come true; it is the caller's turn.
+func (a *Association) await(ctx context.Context, ready func() bool) error {
+	if ready() {
 		return nil
 	}
-	s.waiting.Store(true)
+	s := &a.sending
+	s.waiting.Store(true) // before the next look: what comes after it pokes room
 	defer s.waiting.Store(false)
-	for !a.hasRoom(size) {
+	for !ready() {
 		select {
 		case <-s.room:
 		case <-ctx.Done():
@@ -103,27 +112,11 @@ func (a *Association) Flush(ctx context.Context) error {
 	if a.isDone() {
 		return a.Err()
 	}
-	s := &a.sending
-	select {
-	case s.turn <- struct{}{}:
-		defer func() { <-s.turn }()
-	case <-ctx.Done():
-		return fmt.Errorf("flush to %s: %w", a.PeerAddr(), ctx.Err())
-	case <-a.done:
-		return a.Err()
+	if err := a.takeTurn(ctx); err != nil {
+		return err
 	}
-	s.waiting.Store(true)
-	defer s.waiting.Store(false)
-	for !s.empty(a) {
-		select {
-		case <-s.room:
-		case <-ctx.Done():
-			return fmt.Errorf("flush to %s: %w", a.PeerAddr(), ctx.Err())
-		case <-a.done:
-			return a.Err()
-		}
-	}
-	return nil
+	defer a.endTurn()
+	return a.await(ctx, func() bool { return a.sending.empty(a) })
 }
 
 // write gives the message to pion; it is the caller's turn.
