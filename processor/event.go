@@ -89,9 +89,11 @@ func (t *turn) notified(ev *event) {
 	}
 	next := t.passedBy(id, mark) + 1
 	forgotten := known && ev.oldest && ev.number > next
-	if inOrder := ev.number <= next || ev.oldest && !(forgotten && t.without == rollbackRule); (!inOrder || forgotten) && t.needsStore() {
-		return
-	} else if !inOrder {
+	inOrder := ev.number <= next || ev.oldest
+	if forgotten && t.without == rollbackRule {
+		inOrder = false
+	}
+	if (!inOrder || forgotten) && t.needsStore() || !inOrder {
 		return
 	}
 	if forgotten {

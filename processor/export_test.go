@@ -39,7 +39,9 @@ func (e Event) Offered() bool { return e.ev != nil && e.ev.kind == offered }
 func (e Event) Fired() bool { return e.ev != nil && e.ev.kind == fired }
 
 // Acknowledged tells that it says what a destination, or the leg, has.
-func (e Event) Acknowledged() bool { return e.ev != nil && (e.ev.kind == acknowledged || e.ev.kind == legTook) }
+func (e Event) Acknowledged() bool {
+	return e.ev != nil && (e.ev.kind == acknowledged || e.ev.kind == legTook)
+}
 
 // For is the session that gets it.
 func (e Event) For() string { return string(e.ev.key) }

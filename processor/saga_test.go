@@ -254,7 +254,9 @@ func TestOutboxOfTheDeadIsDelivered(t *testing.T) {
 	without(t, func(p *processor.Processor) { p.Without(processor.OutboxRule) }, func(t *testing.T, change func(*processor.Processor), ruled bool) {
 		t.Helper()
 		s := newSite(t)
-		dies := func(p *processor.Processor) { p.Crash(func(at processor.Point, _ processor.Event) bool { return at == processor.AfterCommit }) }
+		dies := func(p *processor.Processor) {
+			p.Crash(func(at processor.Point, _ processor.Event) bool { return at == processor.AfterCommit })
+		}
 		dead, alive, d := s.quick("dead", change, dies), s.quick("alive", change), s.dispatcher("d", 1)
 		d.send(dead.id, to("a", 1, "tell b:1"))
 		wait(t, func() bool { return s.heard("a") == "m1 " })

@@ -17,6 +17,10 @@
 //
 // Time is always the server's (TIME in the script), in microseconds since the Unix epoch: clocks of processors decide nothing.
 //
+// A session with timers, an outbox or call data records is committed by a longer script that also writes the sorted sets of its partition by which
+// such sessions are found ([Store.Due], [Store.Pending]), and the partition's stream of call data records ([Store.CDRs]), all at once. Whoever
+// runs what they list leases the partition ([Store.Lease]) to spare others the work.
+//
 // Names of keys: "<namespace>:{<partition>}:s:<session key>". The partition is a hash of the session key; its braces make it a Redis Cluster
 // hash tag, so that everything of a partition lives in one slot. The number of partitions is fixed when the namespace is first used.
 package statestore
