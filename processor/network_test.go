@@ -92,7 +92,7 @@ func TestEveryNotificationTakesEffectOnceAndInOrder(t *testing.T) {
 		}
 		for _, source := range []string{a, b} { // c hears of both
 			var got strings.Builder
-			for _, one := range strings.FieldsSeq(s.heard(c)) {
+			for one := range strings.FieldsSeq(s.heard(c)) {
 				if n, ok := strings.CutPrefix(one, source+":"); ok {
 					got.WriteString(n + " ")
 				}
