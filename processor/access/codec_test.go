@@ -109,7 +109,11 @@ func TestDamagedBodies(t *testing.T) {
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add(busy(f))
+	g := newGateway(f, self)
+	g.logon(home, boot)
+	g.place(1, peer)
+	g.notify(callKey(0x10, 1), &saga.Offer{Calling: 0x10, Priority: 3})
+	f.Add(g.body)
 	f.Fuzz(func(t *testing.T, b []byte) {
 		s, err := access.Decode(b)
 		if err != nil {

@@ -83,7 +83,8 @@ type OfferResult struct {
 }
 
 // Forward is a message in the call which a station sent, for the first time: a request or a response, also ERROR as the response to a request. Each
-// request is to be answered by one ToStation that names its Sequence, in whatever state the call is: STATUS where there is no other answer.
+// request is to be answered by one ToStation that names its Sequence, in whatever state the call is: STATUS where there is no other answer. Of the notices
+// RELEASE-COMPLETE and STATUS are forwarded too, and not answered.
 type Forward struct {
 	Side     Side
 	Response bool   // it answers a request that the call sent by ToStation, else it is the station's own request
@@ -91,8 +92,8 @@ type Forward struct {
 	Message  protocol.Message
 }
 
-// ToStation is a message for the station of a side. The station's record gives it header and sequence. A request (Answers 0) is repeated until the
-// station responds; when it never does, Unanswered comes back.
+// ToStation is a message for the station of a side. The station's record gives it header and sequence. A request (Answers 0, and no notice) is repeated
+// until the station responds; when it never does, Unanswered comes back.
 type ToStation struct {
 	Answers uint32 // sequence of the station's request to which this is the response; 0: a request of the gateway's own
 	Message protocol.Message
