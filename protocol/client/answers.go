@@ -2,78 +2,66 @@ package client
 
 import "skyring/protocol"
 
-const (
-	answersKept = 32  // the least that section 6.4 asks for
-	marksKept   = 256 // call references; the gateway uses a reference again after far more calls
-)
+// answers tells whether a message is a response to a request (section 5). ERROR is to any,
+// STATUS to any about a call, OVERLOAD to what a gateway sheds (section 12).
+func answers(request, response protocol.Message) bool {
+	switch response := response.(type) {
+	case protocol.Error:
+		return true
+	case protocol.Overload:
+		return is[protocol.LogonRequest](request) || is[protocol.LogonAuth](request) || is[protocol.CallSetup](request)
+	case protocol.Status:
+		return !aboutStation(request) && ends(request, response.State)
+	}
 
-// answers keeps what was answered to the gateway's last requests, so that one that comes
-// again is answered alike and has no effect (section 6.4).
-type answers struct {
-	ring  []answer // at most answersKept, the oldest at next once it is full
-	next  int
-	marks map[protocol.CallReference]uint32 // highest sequence that had an effect
+	switch request.(type) {
+	case protocol.LogonRequest:
+		return is[protocol.LogonChallenge](response) || is[protocol.LogonReject](response)
+	case protocol.LogonAuth:
+		return is[protocol.LogonConfirm](response) || is[protocol.LogonReject](response)
+	case protocol.LogoffRequest:
+		return is[protocol.LogoffAck](response)
+	case protocol.Heartbeat:
+		return is[protocol.HeartbeatAck](response)
+	case protocol.CallSetup:
+		return is[protocol.CallProceeding](response) || is[protocol.ReleaseComplete](response)
+	case protocol.CallConnect:
+		return is[protocol.CallConnectAck](response)
+	case protocol.Disconnect:
+		return is[protocol.Release](response) || is[protocol.ReleaseComplete](response)
+	case protocol.Release:
+		return is[protocol.ReleaseComplete](response)
+	default: // the others are answered by STATUS
+		return false
+	}
 }
 
-// answer is what was answered to a request.
-type answer struct {
-	header  protocol.Header // of the request
-	payload []byte          // nil: it will be answered later, or never
+// ends tells whether STATUS with a state ends the waiting for the answer to a request about
+// a call. Where the call has not come to what was asked for, it goes on.
+func ends(request protocol.Message, state protocol.CallState) bool {
+	switch request.(type) {
+	case protocol.CallConnect:
+		return state == protocol.StateActive || state == protocol.StateIdle
+	case protocol.Release:
+		return state == protocol.StateIdle
+	default:
+		return true
+	}
 }
 
-// find returns the answer to a request that came before.
-func (a *answers) find(h protocol.Header) (payload []byte, known bool) {
-	for i := range a.ring {
-		if a.ring[i].header == h {
-			return a.ring[i].payload, true
-		}
+// aboutStation tells whether a request of a station is about no call.
+func aboutStation(request protocol.Message) bool {
+	switch request.(type) {
+	case protocol.LogonRequest, protocol.LogonAuth, protocol.LogoffRequest, protocol.Heartbeat:
+		return true
+	default:
+		return false
 	}
-
-	return nil, false
 }
 
-// old tells whether a request that is not in the ring had its effect.
-func (a *answers) old(h protocol.Header) bool { return h.Sequence <= a.marks[h.Call] }
+// is tells whether a message is of a type.
+func is[T protocol.Message](m protocol.Message) bool {
+	_, ok := m.(T)
 
-// keep keeps an answer, in place of the one to the same request if there is one.
-func (a *answers) keep(h protocol.Header, payload []byte) {
-	a.mark(h)
-
-	for i := range a.ring {
-		if a.ring[i].header == h {
-			a.ring[i].payload = payload
-
-			return
-		}
-	}
-
-	if len(a.ring) < answersKept {
-		a.ring = append(a.ring, answer{header: h, payload: payload})
-
-		return
-	}
-
-	a.ring[a.next] = answer{header: h, payload: payload}
-	a.next = (a.next + 1) % answersKept
-}
-
-// mark raises the mark of the request's call.
-func (a *answers) mark(h protocol.Header) {
-	if a.marks == nil {
-		a.marks = map[protocol.CallReference]uint32{}
-	}
-
-	a.marks[h.Call] = max(a.marks[h.Call], h.Sequence)
-	if len(a.marks) <= marksKept {
-		return
-	}
-
-	oldest := h.Call
-	for call, mark := range a.marks {
-		if call != protocol.NoCall && mark < a.marks[oldest] {
-			oldest = call
-		}
-	}
-
-	delete(a.marks, oldest)
+	return ok
 }

@@ -1,6 +1,10 @@
 package client
 
-import "skyring/protocol"
+import (
+	"slices"
+
+	"skyring/protocol"
+)
 
 // gatewayRequest takes a request or a notice of the gateway.
 func (m *machine) gatewayRequest(at moment, h protocol.Header, msg protocol.Message) {
@@ -19,7 +23,7 @@ func (m *machine) gatewayRequest(at moment, h protocol.Header, msg protocol.Mess
 		return // advice about new requests, of which a station like this makes few
 	}
 
-	if payload, known := m.answers.find(h); known {
+	if payload, known := m.memory.find(h); known {
 		if payload != nil {
 			m.sentLast = at.now
 			m.do(effect{kind: effectSend, payload: payload})
@@ -29,13 +33,13 @@ func (m *machine) gatewayRequest(at moment, h protocol.Header, msg protocol.Mess
 	}
 
 	switch {
-	case m.answers.old(h):
+	case m.memory.old(h):
 		m.send(at, h.Answer(), protocol.Status{State: m.callState(h.Call), Cause: protocol.CauseTransactionOld})
 	case h.Call == protocol.NoCall:
-		m.answers.keep(h, nil)
+		m.memory.keep(h, nil)
 		m.stationRequest(at, h, msg)
 	case m.state == LoggedOn: // else the gateway will say it again, or has forgotten it
-		m.answers.keep(h, nil)
+		m.memory.keep(h, nil)
 		m.callRequest(at, h, msg)
 	}
 }
@@ -70,9 +74,26 @@ func (m *machine) stationRequest(at moment, h protocol.Header, msg protocol.Mess
 		m.respond(at, h, protocol.ResetAck{})
 	case protocol.StatusEnquiry:
 		m.respond(at, h, protocol.Status{Cause: protocol.CauseResponseToEnquiry})
+	case protocol.Status: // nothing that a station can do about it
 	default:
-		m.respond(at, h, protocol.Error{Cause: protocol.CauseMessageTypeUnknown})
+		m.respond(at, h, protocol.Error{Cause: unfit(h.Type)})
 	}
+}
+
+// misfit answers a request that does not fit the state of its call.
+func (m *machine) misfit(at moment, h protocol.Header, c *Call) {
+	m.respond(at, h, protocol.Status{State: c.state, Cause: protocol.CauseMessageIncompatible})
+}
+
+// unfit is why a station does nothing about a request: only stations send it, or it is of
+// what this station does not do.
+func unfit(t protocol.Type) protocol.Cause {
+	later := []protocol.Type{protocol.TypeCapacityGrant, protocol.TypeCallQueued, protocol.TypePreempt, protocol.TypeHandover}
+	if slices.Contains(later, t) {
+		return protocol.CauseMessageTypeUnknown
+	}
+
+	return protocol.CauseMessageIncompatible
 }
 
 // callState is the state of a call, idle where there is none.
@@ -127,7 +148,7 @@ func (m *machine) callRequest(at moment, h protocol.Header, msg protocol.Message
 	case protocol.Status:
 		m.toldStatus(c, msg)
 	default:
-		m.respond(at, h, protocol.Error{Cause: protocol.CauseMessageTypeUnknown})
+		m.respond(at, h, protocol.Error{Cause: unfit(h.Type)})
 	}
 }
 
@@ -184,24 +205,21 @@ func (m *machine) announced(at moment, h protocol.Header, msg protocol.CallAnnou
 // assigned takes CHANNEL-ASSIGN. It is answered when the modem has locked.
 func (m *machine) assigned(at moment, h protocol.Header, c *Call, msg protocol.ChannelAssign) {
 	switch {
-	case c.clearing():
-		m.respond(at, h, protocol.Status{State: c.state, Cause: protocol.CauseMessageIncompatible})
-
-		return
-	case c.channel == msg.Channel && c.assign == (protocol.Header{}): // told before
+	case c.channel == msg.Channel && !c.clearing() && c.assign == (protocol.Header{}): // told before
 		m.respond(at, h, protocol.ChannelStatus{Locked: c.locked, Cause: lockCause(c.locked)})
 
 		return
-	case c.channel == msg.Channel:
+	case c.channel == msg.Channel && !c.clearing():
 		c.assign = h
+
+		return
+	case c.state > protocol.StateLocking: // a channel that is in use is not changed like this
+		m.misfit(at, h, c)
 
 		return
 	}
 
-	if c.state == protocol.StateRequested || c.state == protocol.StateQueued {
-		c.state = protocol.StateLocking
-	}
-
+	c.state = protocol.StateLocking
 	c.channel, c.locked, c.assign = msg.Channel, false, h
 
 	timeout := msg.LockTimeout
@@ -223,13 +241,13 @@ func lockCause(locked bool) protocol.Cause {
 
 // alerted takes CALL-ALERT.
 func (m *machine) alerted(at moment, h protocol.Header, c *Call) {
-	if c.Incoming() || c.clearing() {
-		m.respond(at, h, protocol.Status{State: c.state, Cause: protocol.CauseMessageIncompatible})
+	if c.Incoming() || c.clearing() || c.state < protocol.StateLocking {
+		m.misfit(at, h, c)
 
 		return
 	}
 
-	if c.state != protocol.StateActive && c.state != protocol.StateAlerting {
+	if c.state == protocol.StateLocking {
 		c.state = protocol.StateAlerting
 		c.arm(at, timerT301, m.cfg.Timers.T301)
 		m.tell(func(l Listener) { l.Alerting(c) })
@@ -240,8 +258,8 @@ func (m *machine) alerted(at moment, h protocol.Header, c *Call) {
 
 // connectCall takes CALL-CONNECT.
 func (m *machine) connectCall(at moment, h protocol.Header, c *Call) {
-	if c.Incoming() || c.clearing() {
-		m.respond(at, h, protocol.Status{State: c.state, Cause: protocol.CauseMessageIncompatible})
+	if c.Incoming() || c.clearing() || c.state < protocol.StateLocking {
+		m.misfit(at, h, c)
 
 		return
 	}

@@ -44,27 +44,23 @@ func (m *machine) logOnResponse(at moment, h protocol.Header, msg protocol.Messa
 		return
 	}
 
-	r := m.answered(h)
+	r := m.answered(h, msg)
 	if r == nil {
 		return
 	}
 
 	switch msg := msg.(type) {
 	case protocol.LogonChallenge:
-		if m.state == Requesting {
-			m.state = Proving
-			m.prove(at, msg.Nonce)
-		}
+		m.state = Proving
+		m.prove(at, msg.Nonce)
 	case protocol.LogonConfirm:
-		if r.message.Type() == protocol.TypeLogonAuth {
-			m.confirm(at, h, msg)
-		}
+		m.confirm(at, h, msg)
 	case protocol.LogonReject:
 		m.refused(at, &CauseError{Cause: msg.Cause, Origin: FromGateway, RetryAfter: msg.RetryAfter})
 	case protocol.Overload:
-		m.refused(at, &CauseError{Cause: protocol.CauseOverload, Origin: FromGateway, RetryAfter: msg.RetryAfter})
+		m.notServed(at, r, &CauseError{Cause: protocol.CauseOverload, Origin: FromGateway, RetryAfter: msg.RetryAfter})
 	case protocol.Error:
-		m.logOnError(at, r, msg)
+		m.notServed(at, r, &CauseError{Cause: msg.Cause, Origin: FromGateway})
 	case protocol.LogoffAck:
 		m.end()
 	}
@@ -72,10 +68,6 @@ func (m *machine) logOnResponse(at moment, h protocol.Header, msg protocol.Messa
 
 // confirm takes over a log-on.
 func (m *machine) confirm(at moment, h protocol.Header, msg protocol.LogonConfirm) {
-	if m.state != Proving && m.state != LoggedOn {
-		return
-	}
-
 	m.acknowledge(at, h, msg)
 
 	if m.state == LoggedOn { // the gateway only wanted a proof
@@ -96,7 +88,7 @@ func (m *machine) acknowledge(at moment, h protocol.Header, msg protocol.LogonCo
 	m.send(at, h.Answer(), protocol.LogonAck{})
 }
 
-// refused ends an attempt to log on, or the log-on.
+// refused ends an attempt to log on, or the log-on, and for good when no repetition helps.
 func (m *machine) refused(at moment, why *CauseError) {
 	if why.Cause.Class() != protocol.Temporary {
 		m.fatal = why
@@ -107,30 +99,34 @@ func (m *machine) refused(at moment, why *CauseError) {
 		return
 	}
 
+	m.leave(at, why)
+}
+
+// notServed takes ERROR or OVERLOAD as an answer about no call.
+func (m *machine) notServed(at moment, r *request, why *CauseError) {
+	switch {
+	case m.state == LoggingOff:
+		m.end()
+	case m.state == LoggedOn && why.Cause == protocol.CauseNotLoggedOn:
+		m.requestLogOn(at)
+	case m.state == LoggedOn && why.Cause == protocol.CauseNewerLogon:
+		m.outdated(at)
+	case m.state == LoggedOn && is[protocol.Heartbeat](r.message):
+		// It answers, so it is there.
+	default:
+		m.leave(at, why)
+	}
+}
+
+// leave closes the association and tries the next target.
+func (m *machine) leave(at moment, why *CauseError) {
 	m.do(effect{kind: effectClose})
 	m.away(at, why, why.RetryAfter)
 }
 
-// logOnError takes an ERROR about no call.
-func (m *machine) logOnError(at moment, r *request, msg protocol.Error) {
-	switch {
-	case m.state == LoggingOff:
-		m.end()
-	case m.state == LoggedOn && msg.Cause == protocol.CauseNotLoggedOn:
-		m.requestLogOn(at)
-	case m.state == LoggedOn && msg.Cause == protocol.CauseNewerLogon:
-		m.outdated(at)
-	case m.state == LoggedOn && r.message.Type() == protocol.TypeHeartbeat:
-		// It answers, so it is there.
-	default:
-		m.refused(at, &CauseError{Cause: msg.Cause, Origin: FromGateway})
-	}
-}
-
 // outdated leaves an association in whose place another log-on of this station has come.
 func (m *machine) outdated(at moment) {
-	m.do(effect{kind: effectClose})
-	m.away(at, &CauseError{Cause: protocol.CauseNewerLogon, Origin: FromGateway}, 0)
+	m.leave(at, &CauseError{Cause: protocol.CauseNewerLogon, Origin: FromGateway})
 }
 
 // loggedOffByGateway takes LOGOFF-REQUEST.
@@ -164,7 +160,7 @@ func (m *machine) beat(at moment) {
 // repeating it (section 4.3).
 func (m *machine) malformed(at moment, h protocol.Header, err error) {
 	fault, ok := errors.AsType[*protocol.DecodeError](err)
-	if !ok || h.Response() || isNotice(h.Type) {
+	if !ok || h.Response() || isNotice(h.Type) || h.Station == 0 || h.Sequence == 0 {
 		return
 	}
 

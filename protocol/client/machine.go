@@ -34,7 +34,7 @@ type machine struct {
 	// transactions
 	sequence uint32    // of the last request sent
 	pending  []request // without an answer, oldest first
-	answers  answers   // to the gateway's requests
+	memory   memory    // of the gateway's requests
 
 	// calls
 	calls     map[protocol.CallReference]*Call

@@ -21,7 +21,7 @@ func (m *machine) response(at moment, h protocol.Header, msg protocol.Message) {
 		return
 	}
 
-	if r := m.answered(h); r != nil {
+	if r := m.answered(h, msg); r != nil {
 		m.callResponse(at, *r, msg)
 	}
 }
@@ -62,9 +62,11 @@ func (m *machine) statusResponse(at moment, r request, msg protocol.Status) {
 	switch {
 	case msg.State == protocol.StateIdle:
 		m.toldStatus(r.call, msg)
-	case r.message.Type() == protocol.TypeCallConnect && msg.State == protocol.StateActive:
+	case is[protocol.CallSetup](r.message):
+		r.call.arm(at, timerT310, m.cfg.Timers.T310)
+	case is[protocol.CallConnect](r.message):
 		m.active(r.call)
-	case r.message.Type() == protocol.TypeDisconnect && msg.Cause == protocol.CauseTransactionOld:
+	case is[protocol.Disconnect](r.message):
 		m.release(at, r.call)
 	}
 }
@@ -78,18 +80,23 @@ func (m *machine) notLoggedOn(at moment, r request, msg protocol.Error) {
 	m.notice(at, msg)
 }
 
-// refusedCall clears a call of which the gateway refused a request.
+// refusedCall goes on after the gateway has refused a request about a call.
 func (m *machine) refusedCall(at moment, r request, why *CauseError) {
-	switch r.message.(type) {
-	case protocol.CallAlert, protocol.CallConnect, protocol.ChannelStatus:
-		if why.Cause != protocol.CauseInvalidCallReference {
-			m.disconnect(at, r.call, why)
+	if why.Cause == protocol.CauseInvalidCallReference {
+		m.clear(r.call, why)
 
-			return
-		}
+		return
 	}
 
-	m.clear(r.call, why)
+	switch r.message.(type) {
+	case protocol.CallAlert, protocol.CallConnect:
+		m.disconnect(at, r.call, why)
+	case protocol.Disconnect:
+		m.release(at, r.call)
+	case protocol.ChannelStatus: // it was only told
+	default:
+		m.clear(r.call, why)
+	}
 }
 
 // callUnanswered gives up a request about a call.

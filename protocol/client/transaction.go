@@ -71,9 +71,9 @@ func (m *machine) send(at moment, h protocol.Header, msg protocol.Message) {
 }
 
 // answered takes the request that a response belongs to off the list; nil: none.
-func (m *machine) answered(h protocol.Header) *request {
+func (m *machine) answered(h protocol.Header, response protocol.Message) *request {
 	for i := range m.pending {
-		if r := m.pending[i]; r.header.Sequence == h.Sequence && r.header.Call == h.Call {
+		if r := m.pending[i]; r.header.Sequence == h.Sequence && r.header.Call == h.Call && answers(r.message, response) {
 			m.pending = append(m.pending[:i], m.pending[i+1:]...)
 
 			return &r
@@ -92,6 +92,14 @@ func (m *machine) waiting(call *Call, t protocol.Type) bool {
 	}
 
 	return false
+}
+
+// drop forgets one request, and tells whether it was there.
+func (m *machine) drop(sequence uint32) bool {
+	before := len(m.pending)
+	m.dropRequests(func(r *request) bool { return r.header.Sequence == sequence })
+
+	return len(m.pending) < before
 }
 
 // dropRequests forgets the requests that match.
@@ -126,7 +134,7 @@ func (m *machine) repeatRequests(at moment) {
 	}
 
 	for _, r := range given {
-		if m.answered(r.header) != nil { // giving one up may have taken others along
+		if m.drop(r.header.Sequence) { // giving one up may have taken others along
 			m.unanswered(at, r)
 		}
 	}
@@ -161,7 +169,7 @@ func (m *machine) respond(at moment, h protocol.Header, msg protocol.Message) {
 		panic(err)
 	}
 
-	m.answers.keep(h, payload)
+	m.memory.keep(h, payload)
 	m.sentLast = at.now
 	m.do(effect{kind: effectSend, payload: payload})
 }
