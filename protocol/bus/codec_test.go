@@ -21,6 +21,8 @@ func answers() []bus.Answer {
 		{Entry: 1, Attempt: 2, Status: bus.Committed},
 		{Entry: 3, Attempt: 4, Status: bus.Replayed, HasReply: true, Reply: bus.Reply{Stream: 9, PPID: 18, Payload: []byte{1}}},
 		{Entry: 5, Attempt: 6, Status: bus.Quarantined, HasReply: true, Reply: bus.Reply{Stream: 1, PPID: 2, Unordered: true, Payload: []byte("reply")}},
+		{Entry: 6, Attempt: 1, Status: bus.Refused, AbortAssociation: true},
+		{Entry: 7, Attempt: 1, Status: bus.Refused, AbortAssociation: true, HasReply: true, Reply: bus.Reply{PPID: 1, Payload: []byte("no")}},
 	}
 }
 
@@ -190,7 +192,7 @@ func TestFramesNameTheWrongField(t *testing.T) {
 		{frame: set(envelope, 12+59, 200), field: "key length", offset: 12 + 59},
 		{frame: set(envelope, 12+60, 0x80), field: "payload length", offset: 12 + 60},
 		{frame: set(answer, 20+12, 0), answer: true, field: "status", offset: 20 + 12},
-		{frame: set(answer, 20+12, 8), answer: true, field: "status", offset: 20 + 12},
+		{frame: set(answer, 20+12, 9), answer: true, field: "status", offset: 20 + 12},
 		{frame: set(answer, 20+13, 1), answer: true, field: "flags", offset: 20 + 13},
 		{frame: set(answer, 20+23, 0), answer: true, field: "reply length", offset: 20 + 20},
 		{frame: set(answer, 20+23, 9), answer: true, field: "reply length", offset: 20 + 20},
