@@ -64,10 +64,13 @@ tidy: ## go.mod, go.sum and formatting
 	$(GOLANGCI_LINT) fmt ./...
 
 .PHONY: demo
-demo: build ## start everything on this machine, replay a seeded capture through it, print the verdict
+demo: build ## start everything on this machine: replay a seeded capture, then stations that call each other while a processor is killed
 	@dir=$$(mktemp -d) && trap 'rm -rf "$$dir"' EXIT && \
+	echo "1. a seeded capture of signalling, replayed through a stack of its own" && \
 	bin/skyring trace generate --seed $(DEMO_SEED) --output "$$dir/demo.pcapng" && \
-	bin/skyring replay "$$dir/demo.pcapng"
+	bin/skyring replay "$$dir/demo.pcapng" && \
+	echo "2. earth stations log on and call each other; a processor is killed, another added" && \
+	bin/skyring stations --seed $(DEMO_SEED) --count 200 --calls 20 --seconds 12 --kill-processor --add-processor
 
 .PHONY: check
 check: lint race vuln ## what a change must pass
