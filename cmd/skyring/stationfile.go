@@ -249,7 +249,7 @@ func decodeFields(object []byte) (stationFields, error) {
 func appendEntry(entries []lineEntry, faults []error, line int, fields stationFields) ([]lineEntry, []error) {
 	entry, err := fields.entry()
 	if err != nil {
-		for _, fault := range strings.Split(err.Error(), "\n") {
+		for fault := range strings.SplitSeq(err.Error(), "\n") {
 			faults = append(faults, fmt.Errorf("line %d: %s", line, fault))
 		}
 

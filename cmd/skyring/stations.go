@@ -207,8 +207,10 @@ func (o *stationsOptions) installation(cmd *cobra.Command, c *Config, dir string
 	return stations.InstallationConfig{
 		Stack: own, Processors: o.processors,
 		Command: func(id, nats, redis string) *exec.Cmd {
-			args := []string{"processor", "--id", id, "--nats", nats, "--redis", redis, "--namespace", c.Namespace,
-				"--log-level", c.Log.Level, "--log-format", c.Log.Format}
+			args := []string{
+				"processor", "--id", id, "--nats", nats, "--redis", redis, "--namespace", c.Namespace,
+				"--log-level", c.Log.Level, "--log-format", c.Log.Format,
+			}
 			if o.settings.file != "" {
 				args = append(args, "--config", o.settings.file)
 			}

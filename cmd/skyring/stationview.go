@@ -7,6 +7,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -108,9 +109,9 @@ func listStations(ctx context.Context, w io.Writer, stations *table.Table, asJSO
 	}
 
 	for _, id := range slices.Sorted(maps.Keys(views)) {
-		v, err := views[id], error(nil)
+		var err error
 
-		if asJSON {
+		if v := views[id]; asJSON {
 			err = writeJSONLine(w, v)
 		} else {
 			_, err = fmt.Fprintf(lines, "%s\t%s\t%d\t%s\t%d\t%d\t%d\t%d\t%t\n",
@@ -126,17 +127,12 @@ func listStations(ctx context.Context, w io.Writer, stations *table.Table, asJSO
 }
 
 func joinBeams(beams []protocol.Beam) string {
-	text := ""
-
+	words := make([]string, len(beams))
 	for i, beam := range beams {
-		if i > 0 {
-			text += ","
-		}
-
-		text += beam.String()
+		words[i] = beam.String()
 	}
 
-	return text
+	return strings.Join(words, ",")
 }
 
 func stationShowCommand() *cobra.Command {

@@ -1,6 +1,7 @@
 package client
 
 import (
+	"slices"
 	"time"
 
 	"skyring/protocol"
@@ -114,9 +115,9 @@ func (t *Machine) HangUp(c *Call, cause protocol.Cause) error { return t.m.hangU
 // LastSequence is that of the last request about a call, or about none, that has no answer;
 // 9999: there is none.
 func (t *Machine) LastSequence(call protocol.CallReference) uint32 {
-	for i := len(t.m.pending) - 1; i >= 0; i-- {
-		if t.m.pending[i].header.Call == call {
-			return t.m.pending[i].header.Sequence
+	for _, r := range slices.Backward(t.m.pending) {
+		if r.header.Call == call {
+			return r.header.Sequence
 		}
 	}
 

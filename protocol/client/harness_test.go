@@ -36,10 +36,10 @@ type driver struct {
 	sequence uint32 // of the gateway's last request
 }
 
-func newDriver(t testing.TB) *driver {
-	t.Helper()
+func newDriver(tb testing.TB) *driver {
+	tb.Helper()
 
-	return &driver{Machine: client.NewMachine(testConfig(), boot), t: t, log: &journal{}}
+	return &driver{Machine: client.NewMachine(testConfig(), boot), t: tb, log: &journal{}}
 }
 
 // journal is a Listener that writes down what it hears.
@@ -48,6 +48,7 @@ type journal struct{ lines []string }
 func (j *journal) add(format string, args ...any) {
 	j.lines = append(j.lines, fmt.Sprintf(format, args...))
 }
+
 func (j *journal) LoggedOn(on client.LogOn)        { j.add("LoggedOn(%s, again %t)", on.Target, on.Again) }
 func (j *journal) LoggedOff(why error)             { j.add("LoggedOff(%v)", why) }
 func (j *journal) Announced(c *client.Call)        { j.add("Announced(%s)", c.Peer()) }

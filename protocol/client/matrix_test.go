@@ -160,20 +160,45 @@ func (d *driver) lockedIn() {
 // in each way.
 func gatewayMessages() []protocol.Message {
 	return []protocol.Message{
-		protocol.LogonRequest{BootNonce: 1}, protocol.LogonChallenge{}, protocol.LogonAuth{BootNonce: 1},
-		protocol.LogonConfirm{Heartbeat: time.Second, Inactivity: time.Minute}, protocol.LogonAck{},
-		protocol.LogonReject{Cause: protocol.CauseTableFull, RetryAfter: time.Minute}, protocol.LogonReject{Cause: protocol.CauseStationNotAuthorised},
-		protocol.LogonPrompt{}, protocol.LogonInterrogate{}, protocol.LogoffRequest{Cause: protocol.CauseOperator, StayAway: time.Minute},
-		protocol.LogoffAck{}, protocol.Heartbeat{}, protocol.HeartbeatAck{}, protocol.CapacityRequest{Kind: protocol.CapacityRate, Amount: 1},
-		protocol.CapacityGrant{Kind: protocol.CapacityRate}, protocol.CallSetup{Called: peer}, protocol.CallProceeding{},
-		protocol.CallAnnounce{Calling: peer}, protocol.CallQueued{Position: 1}, protocol.CallAlert{}, protocol.CallConnect{},
-		protocol.CallConnectAck{}, protocol.ChannelAssign{Channel: protocol.Channel{Beam: 3, Number: 7}},
-		protocol.ChannelAssign{Channel: protocol.Channel{Beam: 3, Number: 8}}, protocol.ChannelStatus{}, protocol.Disconnect{Cause: protocol.CauseUserBusy},
-		protocol.Release{Cause: protocol.CauseUserBusy}, protocol.ReleaseComplete{Cause: protocol.CauseUserBusy},
-		protocol.Preempt{Cause: protocol.CausePreempted}, protocol.Handover{Beam: 4}, protocol.Overload{Level: 50, RetryAfter: time.Minute},
-		protocol.Reset{Cause: protocol.CauseStateLost}, protocol.ResetAck{}, protocol.StatusEnquiry{}, protocol.Status{State: protocol.StateActive},
-		protocol.Status{State: protocol.StateIdle}, protocol.Status{State: protocol.StateActive, Cause: protocol.CauseTransactionOld},
-		protocol.Error{Cause: protocol.CauseNotLoggedOn}, protocol.Error{Cause: protocol.CauseNewerLogon},
+		protocol.LogonRequest{BootNonce: 1},
+		protocol.LogonChallenge{},
+		protocol.LogonAuth{BootNonce: 1},
+		protocol.LogonConfirm{Heartbeat: time.Second, Inactivity: time.Minute},
+		protocol.LogonAck{},
+		protocol.LogonReject{Cause: protocol.CauseTableFull, RetryAfter: time.Minute},
+		protocol.LogonReject{Cause: protocol.CauseStationNotAuthorised},
+		protocol.LogonPrompt{},
+		protocol.LogonInterrogate{},
+		protocol.LogoffRequest{Cause: protocol.CauseOperator, StayAway: time.Minute},
+		protocol.LogoffAck{},
+		protocol.Heartbeat{},
+		protocol.HeartbeatAck{},
+		protocol.CapacityRequest{Kind: protocol.CapacityRate, Amount: 1},
+		protocol.CapacityGrant{Kind: protocol.CapacityRate},
+		protocol.CallSetup{Called: peer},
+		protocol.CallProceeding{},
+		protocol.CallAnnounce{Calling: peer},
+		protocol.CallQueued{Position: 1},
+		protocol.CallAlert{},
+		protocol.CallConnect{},
+		protocol.CallConnectAck{},
+		protocol.ChannelAssign{Channel: protocol.Channel{Beam: 3, Number: 7}},
+		protocol.ChannelAssign{Channel: protocol.Channel{Beam: 3, Number: 8}},
+		protocol.ChannelStatus{},
+		protocol.Disconnect{Cause: protocol.CauseUserBusy},
+		protocol.Release{Cause: protocol.CauseUserBusy},
+		protocol.ReleaseComplete{Cause: protocol.CauseUserBusy},
+		protocol.Preempt{Cause: protocol.CausePreempted},
+		protocol.Handover{Beam: 4},
+		protocol.Overload{Level: 50, RetryAfter: time.Minute},
+		protocol.Reset{Cause: protocol.CauseStateLost},
+		protocol.ResetAck{},
+		protocol.StatusEnquiry{},
+		protocol.Status{State: protocol.StateActive},
+		protocol.Status{State: protocol.StateIdle},
+		protocol.Status{State: protocol.StateActive, Cause: protocol.CauseTransactionOld},
+		protocol.Error{Cause: protocol.CauseNotLoggedOn},
+		protocol.Error{Cause: protocol.CauseNewerLogon},
 		protocol.Error{Cause: protocol.CauseMessageIncompatible},
 	}
 }
@@ -203,6 +228,7 @@ func TestMatrixLeavesNoMessageOut(t *testing.T) {
 // checkMatrix brings a machine into each situation, hands it each message, and compares
 // what it did with the golden file.
 func checkMatrix(t *testing.T, name string, situations []situation) {
+	t.Helper()
 	t.Parallel()
 
 	var b strings.Builder

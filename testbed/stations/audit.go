@@ -3,6 +3,7 @@ package stations
 import (
 	"context"
 	"fmt"
+	"maps"
 	"strconv"
 	"time"
 
@@ -182,10 +183,7 @@ func (r *run) countRecords(ctx context.Context, before map[int]string) error {
 
 // eachRecord goes through all call detail records after those of before.
 func eachRecord(ctx context.Context, store *statestore.Store, before map[int]string, do func(call.CDR)) error {
-	from := make(map[int]string, len(before))
-	for partition, id := range before {
-		from[partition] = id
-	}
+	from := maps.Clone(before)
 
 	for {
 		cdrs, err := store.CDRs(ctx, from, 0)

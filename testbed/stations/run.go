@@ -120,9 +120,7 @@ func (r *run) logOn(ctx, running context.Context) error {
 		return err
 	}
 
-	_, err := r.waitFor(ctx, r.cfg.Settle, func(t *traffic) bool { return t.everOn == r.cfg.Count })
-
-	return err
+	return r.waitFor(ctx, r.cfg.Settle, func(t *traffic) bool { return t.everOn == r.cfg.Count })
 }
 
 // call keeps calls up for a while, kills and adds processors, and waits until all calls have ended.
@@ -160,9 +158,7 @@ func (r *run) call(ctx context.Context) error {
 
 	r.fleet.traffic.finish()
 
-	_, err := r.waitFor(ctx, longest*(r.cfg.Hold+r.cfg.Ring)+r.cfg.Settle, func(t *traffic) bool { return t.running == 0 })
-
-	return err
+	return r.waitFor(ctx, longest*(r.cfg.Hold+r.cfg.Ring)+r.cfg.Settle, func(t *traffic) bool { return t.running == 0 })
 }
 
 // kill kills a processor, if that is wanted.
@@ -197,8 +193,9 @@ func (r *run) add(ctx context.Context) (err error) {
 	return nil
 }
 
-// waitFor waits until the traffic is as wanted; false: it was not in time.
-func (r *run) waitFor(ctx context.Context, patience time.Duration, as func(*traffic) bool) (bool, error) {
+// waitFor waits until the traffic is as wanted, and no longer than patience: what is missing
+// then is in the result.
+func (r *run) waitFor(ctx context.Context, patience time.Duration, as func(*traffic) bool) error {
 	t := r.fleet.traffic
 
 	timeout := time.NewTimer(patience)
@@ -210,14 +207,14 @@ func (r *run) waitFor(ctx context.Context, patience time.Duration, as func(*traf
 		t.mu.Unlock()
 
 		if done {
-			return true, nil
+			return nil
 		}
 
 		select {
 		case <-ctx.Done():
-			return false, context.Cause(ctx)
+			return context.Cause(ctx)
 		case <-timeout.C:
-			return false, nil
+			return nil
 		case <-t.progress:
 		}
 	}
