@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"skyring/testbed/servers" //nolint:depguard // the package under test
+	"skyring/testbed/servers"
 )
 
 // parentDir names the directory in which this test program, run again, starts a

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"skyring/testbed/servers" //nolint:depguard // the package under test
+	"skyring/testbed/servers"
 )
 
 const patience = 30 * time.Second

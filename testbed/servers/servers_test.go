@@ -15,7 +15,7 @@ import (
 	"github.com/redis/go-redis/v9"
 	"go.uber.org/goleak"
 
-	"skyring/testbed/servers" //nolint:depguard // the package under test
+	"skyring/testbed/servers"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
