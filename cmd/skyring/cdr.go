@@ -39,7 +39,7 @@ func cdrExportCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "export",
 		Short: "write call detail records, and say which are missing",
-		Long: `Writes the call detail records of all partitions to standard output, in the order in which they were
+		Long: `Writes the call detail records of all partitions to standard output, by the millisecond in which they were
 written: with --format jsonl an object a line, with --format csv a header and a row each. docs/stations.md
 lists the fields.
 
