@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -17,11 +18,11 @@ import (
 	"skyring/protocol/transport"
 )
 
-// esspMessage is a message of a station.
-func esspMessage(t *testing.T, station protocol.StationID, sequence uint32) string {
+// esspMessage is a message of station 17.
+func esspMessage(t *testing.T, sequence uint32) string {
 	t.Helper()
 
-	b, err := protocol.Append(nil, protocol.Header{Station: station, Sequence: sequence}, protocol.Heartbeat{})
+	b, err := protocol.Append(nil, protocol.Header{Station: 17, Sequence: sequence}, protocol.Heartbeat{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,7 +93,7 @@ func closedBy(t *testing.T, link *transport.Association) transport.CloseError {
 // the site speaks ESSP; what else has that PPID is foreign.
 func TestESSPGoesByStation(t *testing.T) {
 	for _, ppid := range []uint32{protocol.PPID, 77} {
-		t.Run(fmt.Sprint(ppid), func(t *testing.T) {
+		t.Run(strconv.FormatUint(uint64(ppid), 10), func(t *testing.T) {
 			url := startNATS(t, -1).ClientURL()
 			n := startNode(t, url, "n1", newStore())
 
@@ -111,7 +112,7 @@ func TestESSPGoesByStation(t *testing.T) {
 			both := stations(t, f, 2)
 			for _, a := range both {
 				a.listen()
-				a.send(1, ppid, esspMessage(t, 17, 1))
+				a.send(1, ppid, esspMessage(t, 1))
 			}
 
 			eventually(t, "replies", func() bool {
@@ -119,7 +120,7 @@ func TestESSPGoesByStation(t *testing.T) {
 			})
 
 			if ppid != protocol.PPID {
-				both[0].send(0, protocol.PPID, esspMessage(t, 17, 2))
+				both[0].send(0, protocol.PPID, esspMessage(t, 2))
 				eventually(t, "the foreign message", func() bool { return len(got.all()) == 3 })
 
 				if e := got.all()[2]; key.KindOf(e.Key) != key.KindAssociation || e.PPID == protocol.PPID {
@@ -149,7 +150,7 @@ func TestESSPGetsNoReceipts(t *testing.T) {
 	f := startDispatcher(t, url, testConfig("d1"))
 	a := stations(t, f, 1)[0]
 	a.listen()
-	a.send(0, protocol.PPID, esspMessage(t, 17, 1))
+	a.send(0, protocol.PPID, esspMessage(t, 1))
 	eventually(t, "it is done", func() bool { st := f.Stats(); return st.Submitted == 1 && st.Unanswered == 0 })
 	a.send(0, unknownPPID, "foreign")
 	eventually(t, "the foreign message's receipt", func() bool { return a.received() == 1 })
@@ -179,9 +180,9 @@ func TestRefusedIsDoneAndMayAbort(t *testing.T) {
 	f := startDispatcher(t, url, testConfig("d1"))
 	a := stations(t, f, 1)[0]
 	a.listen()
-	a.send(0, protocol.PPID, esspMessage(t, 17, 1))
+	a.send(0, protocol.PPID, esspMessage(t, 1))
 	eventually(t, "the refusal", func() bool { return len(a.answers(protocol.PPID)) == 1 })
-	a.send(0, protocol.PPID, esspMessage(t, 17, 2))
+	a.send(0, protocol.PPID, esspMessage(t, 2))
 
 	if why := closedBy(t, a.link); why.Reason != transport.PeerAbort || !strings.Contains(why.Detail, "newer association") {
 		t.Errorf("%+v", why)
@@ -244,8 +245,8 @@ func TestESSPIsGivenUpInTime(t *testing.T) {
 	a := stations(t, f, 1)[0]
 	a.listen()
 	a.send(0, unknownPPID, "foreign")
-	a.send(0, protocol.PPID, esspMessage(t, 17, 1))
-	a.send(0, protocol.PPID, esspMessage(t, 17, 2)) // read once the first is given up
+	a.send(0, protocol.PPID, esspMessage(t, 1))
+	a.send(0, protocol.PPID, esspMessage(t, 2)) // read once the first is given up
 	eventually(t, "both are given up", func() bool { return f.Stats().GivenUp == 2 })
 
 	if st := f.Stats(); st.Unanswered != 1 || st.Receipts != 0 || st.Resent["unavailable"] == 0 {

@@ -17,12 +17,12 @@ import (
 	"skyring/protocol/bus"
 )
 
-// administer asks a node for something, as an operator does.
-func (s *site) administer(conn *bus.Conn, id string, act bus.Administration) *bus.NodeReply {
+// administer asks node n1 for something, as an operator does.
+func (s *site) administer(conn *bus.Conn, act bus.Administration) *bus.NodeReply {
 	s.tb.Helper()
 	ctx, cancel := context.WithTimeout(s.tb.Context(), patience)
 	defer cancel()
-	data := must[[]byte](s.tb)(conn.Request(ctx, bus.Namespace("default").Ask(id), bus.NodeRequest{Administration: act}.Append(nil)))
+	data := must[[]byte](s.tb)(conn.Request(ctx, bus.Namespace("default").Ask("n1"), bus.NodeRequest{Administration: act}.Append(nil)))
 	return must[*bus.NodeReply](s.tb)(bus.DecodeJSON[bus.NodeReply](data))
 }
 
@@ -35,10 +35,10 @@ func TestDrainedNodesStayDrained(t *testing.T) {
 	if err := n.Ready(); err != nil {
 		t.Error(err)
 	}
-	if r := s.administer(operator, "n1", bus.Inquire); r.Error != "" || r.Status.State != "ready" || r.Status.Drained || r.Status.Capacity != 1000 || r.Status.Uptime <= 0 {
+	if r := s.administer(operator, bus.Inquire); r.Error != "" || r.Status.State != "ready" || r.Status.Drained || r.Status.Capacity != 1000 || r.Status.Uptime <= 0 {
 		t.Errorf("%+v", r)
 	}
-	if r := s.administer(operator, "n1", bus.Drain); r.Error != "" || r.Status.State != "draining" || !r.Status.Drained {
+	if r := s.administer(operator, bus.Drain); r.Error != "" || r.Status.State != "draining" || !r.Status.Drained {
 		t.Errorf("%+v", r)
 	}
 	if err := n.Ready(); err == nil || err.Error() != "drained by an operator" {
@@ -58,7 +58,7 @@ func TestDrainedNodesStayDrained(t *testing.T) {
 
 	again := s.launch("n1")
 	wait(t, func() bool { return again.Status().State == "draining" })
-	if r := s.administer(operator, "n1", bus.Undrain); r.Error != "" || r.Status.State != "ready" || r.Status.Drained {
+	if r := s.administer(operator, bus.Undrain); r.Error != "" || r.Status.State != "ready" || r.Status.Drained {
 		t.Errorf("%+v", r)
 	}
 	if stored := must[bool](t)(drained(s, "n1")); stored {
@@ -98,7 +98,7 @@ func TestDrainThatCanNotBeKeptIsRefused(t *testing.T) {
 	if err := s.redis.Kill(); err != nil {
 		t.Fatal(err)
 	}
-	if r := s.administer(operator, "n1", bus.Drain); !strings.Contains(r.Error, "could not be kept") || r.Status.Drained || r.Status.State != "ready" {
+	if r := s.administer(operator, bus.Drain); !strings.Contains(r.Error, "could not be kept") || r.Status.Drained || r.Status.State != "ready" {
 		t.Errorf("%+v", r)
 	}
 	wait(t, func() bool { return n.Ready() != nil }) // the heartbeat's question for the time fails

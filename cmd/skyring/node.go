@@ -13,8 +13,10 @@ import (
 	"skyring/protocol/bus"
 )
 
-// nodeLook is the time between two looks at a node that drains.
-const nodeLook = 200 * time.Millisecond
+const (
+	nodeLook     = 200 * time.Millisecond // between two looks at a node that drains
+	nodePatience = 2 * time.Second        // for the first answer at each
+)
 
 func nodeCommand() *cobra.Command {
 	cmd := &cobra.Command{
@@ -120,7 +122,7 @@ func (a *administration) ask(ctx context.Context, act bus.Administration) (*bus.
 
 // unknown is the error for a node that nobody is, with those that there are.
 func (a *administration) unknown(ctx context.Context) error {
-	s, err := a.survey(ctx, 2*time.Second)
+	s, err := a.survey(ctx, nodePatience)
 	if err != nil {
 		return errors.Join(fmt.Errorf("no processor %s answers in namespace %s", a.id, a.namespace), err)
 	}
@@ -145,7 +147,7 @@ func (a *administration) await(ctx context.Context) error {
 	p := progress{began: time.Now()}
 
 	for {
-		s, err := a.survey(ctx, surveyQuiet)
+		s, err := a.survey(ctx, nodePatience)
 		if err != nil {
 			return a.late(ctx, err)
 		}

@@ -124,8 +124,8 @@ type alarmReport struct {
 
 func newReport(namespace bus.Namespace, s *survey) *report {
 	r := &report{
-		Namespace: namespace, Ring: ringReport{Agreed: s.agreed(), Checksums: s.checksums()},
-		Dispatchers: s.dispatchers, Nodes: []nodeReport{}, Alarms: []alarmReport{},
+		Namespace: namespace, Ring: ringReport{Agreed: s.agreed(), Checksums: append([]bus.Hex{}, s.checksums()...)},
+		Dispatchers: append([]*bus.DispatcherStatus{}, s.dispatchers...), Nodes: []nodeReport{}, Alarms: []alarmReport{},
 	}
 
 	for _, d := range s.dispatchers {

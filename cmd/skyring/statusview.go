@@ -6,6 +6,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strconv"
 	"text/tabwriter"
 	"time"
 )
@@ -56,7 +57,7 @@ func (r *report) printNodes(w io.Writer) error {
 		up, drained, inFlight, rate, response := "-", "-", "-", "-", "-"
 		if n.Answers {
 			up, drained = uptime(n.Uptime), "no"
-			inFlight, rate = fmt.Sprint(n.InFlight), fmt.Sprint(n.MessagesPerSecond)
+			inFlight, rate = strconv.FormatInt(n.InFlight, 10), strconv.FormatUint(uint64(n.MessagesPerSecond), 10)
 			response = (time.Duration(n.ResponseMicros) * time.Microsecond).String()
 		}
 
