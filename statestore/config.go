@@ -43,7 +43,7 @@ func DefaultConfig() Config {
 func (c Config) Validate() error {
 	var faults []error
 	if _, err := parseURL(c.URL); err != nil {
-		faults = append(faults, fmt.Errorf("url: %w", err))
+		faults = append(faults, fmt.Errorf("url: %q %w", redactURL(c.URL), err))
 	}
 	if !regexp.MustCompile(`^[A-Za-z0-9_-]{1,32}$`).MatchString(c.Namespace) {
 		faults = append(faults, fmt.Errorf("namespace: %q must be 1 to 32 letters, digits, _ or -", c.Namespace))

@@ -55,6 +55,10 @@ func explain(err error, t target) (sentence error, final bool) {
 		return fmt.Errorf("the Redis server at %s does not accept the user or password in the url, or wants one: %w", t, err), true
 	case redis.HasErrorPrefix(err, "LOADING"):
 		return fmt.Errorf("the Redis server at %s is still loading its data", t), false
+	case strings.Contains(err.Error(), "DB index"):
+		return fmt.Errorf("the Redis server at %s has no database %d, which the url names: %w", t, t.options.DB, err), true
+	case isRefusal(err):
+		return fmt.Errorf("the Redis server at %s refuses the connection: %w", t, err), true
 	case errors.As(err, &dns):
 		return fmt.Errorf("the name of the Redis server %s can not be resolved: %w", t, err), false
 	case errors.Is(err, errHandshake):
@@ -66,6 +70,20 @@ func explain(err error, t target) (sentence error, final bool) {
 	default:
 		return fmt.Errorf("what listens at %s does not answer as Redis does (a TLS port needs rediss://): %w", t, err), false
 	}
+}
+
+// isRefusal tells whether a server answered with an error that does not pass by itself.
+func isRefusal(err error) bool {
+	var reply redis.Error
+	if !errors.As(err, &reply) {
+		return false
+	}
+	for _, passing := range []string{"BUSY", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "TRYAGAIN", "max number of clients", "ERR max number of clients"} {
+		if redis.HasErrorPrefix(err, passing) {
+			return false
+		}
+	}
+	return true
 }
 
 func isDial(err error) bool {

@@ -23,23 +23,32 @@ func TestOpenSaysWhatIsWrong(t *testing.T) {
 	t.Cleanup(m.Stop)
 	path := func(r *servers.Redis) string { return strings.TrimPrefix(r.URL(), "unix://") }
 
-	for name, c := range map[string]struct{ url, want string }{
-		"nobody there":   {"redis://127.0.0.1:1", "no Redis server answers at 127.0.0.1:1"},
-		"no socket":      {"unix:///nonexistent/redis.sock", "no Redis server answers at /nonexistent/redis.sock"},
-		"scheme":         {"http://127.0.0.1:1", "must start with redis://"},
-		"no scheme":      {"127.0.0.1:6379", "must start with redis://"},
-		"database":       {"redis://127.0.0.1:1/x", "must look like redis://"},
-		"empty host":     {"redis://127.0.0.1:1,,127.0.0.1:2", "empty host"},
-		"TLS to plain":   {"rediss://" + echo(t), "does not speak TLS"},
-		"TLS to silence": {strings.Replace(m.URL(), "redis://", "rediss://", 1), "does not finish a TLS handshake"},
-		"not Redis":      {"redis://" + echo(t), "does not answer as Redis does"},
-		"wrong password": {"unix://:wrong@" + path(locked), "does not accept the user or password"},
-		"no password":    {locked.URL(), "does not accept the user or password"},
+	for name, c := range map[string]struct {
+		url, want string
+		final     bool // no use to try again
+	}{
+		"nobody there":            {"redis://127.0.0.1:1", "no Redis server answers at 127.0.0.1:1", false},
+		"no socket":               {"unix:///nonexistent/redis.sock", "no Redis server answers at /nonexistent/redis.sock", false},
+		"scheme":                  {"http://127.0.0.1:1", "must start with redis://", false},
+		"no scheme":               {"127.0.0.1:6379", "must start with redis://", false},
+		"database":                {"redis://127.0.0.1:1/x", "must look like redis://", false},
+		"empty host":              {"redis://127.0.0.1:1,,127.0.0.1:2", "empty host", false},
+		"TLS to plain":            {"rediss://" + echo(t), "does not speak TLS", true},
+		"TLS to silence":          {strings.Replace(m.URL(), "redis://", "rediss://", 1), "does not finish a TLS handshake", false},
+		"not Redis":               {"redis://" + echo(t), "does not answer as Redis does", false},
+		"wrong password":          {"unix://:wrong@" + path(locked), "does not accept the user or password", true},
+		"no database":             {"unix://" + path(startRedis(t)) + "?db=99", "has no database 99", true},
+		"password in a wrong url": {"http://u:wrong@h", `"http://u:xxxxx@h" must start with`, false},
+		"password, no scheme":     {"u:wrong@h", `"xxxxx@h" must start with`, false},
+		"no password":             {locked.URL(), "does not accept the user or password", true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			cfg := statestore.DefaultConfig()
 			cfg.URL, cfg.ConnectTimeout = c.url, 300*time.Millisecond
+			if c.final {
+				cfg.ConnectTimeout = time.Hour
+			}
 			s, err := statestore.Open(t.Context(), cfg, zerolog.Nop())
 			if err == nil {
 				_ = s.Close()

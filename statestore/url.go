@@ -56,6 +56,22 @@ func parseURL(s string) (target, error) {
 	return t, nil
 }
 
+// redactURL hides the password of a URL, however wrong the rest of it is: it goes into errors.
+func redactURL(s string) string {
+	at := strings.LastIndexByte(s, '@')
+	if at < 0 {
+		return s
+	}
+	scheme, user, found := strings.Cut(s[:at], "://")
+	if !found {
+		return "xxxxx" + s[at:]
+	}
+	if name, _, secret := strings.Cut(user, ":"); secret {
+		user = name + ":xxxxx"
+	}
+	return scheme + "://" + user + s[at:]
+}
+
 // redacted keeps what a parser said only where it can not quote a password.
 func redacted(rule string, err error) error {
 	if text := err.Error(); strings.HasPrefix(text, "redis: ") {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,13 +83,33 @@ func Connect(ctx context.Context, cfg Config, name string, log zerolog.Logger) (
 			return nil, fmt.Errorf("NATS server at %s refuses our credentials: %w", redact(cfg.URL), err)
 		}
 
+		if errors.Is(err, nats.ErrNoInfoReceived) {
+			return nil, unreached(cfg, err)
+		}
+
 		select {
 		case <-ctx.Done():
 			return nil, fmt.Errorf("connect to NATS at %s: %w (last: %w)", redact(cfg.URL), context.Cause(ctx), err)
 		case <-timeout.C:
-			return nil, fmt.Errorf("no NATS server answers at %s, tried for %s: %w", redact(cfg.URL), cfg.ConnectTimeout, err)
+			return nil, unreached(cfg, err)
 		case <-again.C:
 		}
+	}
+}
+
+// unreached says whether nobody answers, or something that is no NATS server: a server speaks
+// first and at once, so who takes the connection and does not is another service.
+func unreached(cfg Config, err error) error {
+	var network *net.OpError
+
+	switch {
+	case errors.Is(err, nats.ErrNoInfoReceived):
+		return fmt.Errorf("what answers at %s is no NATS server, another service has this port: %w", redact(cfg.URL), err)
+	case errors.Is(err, nats.ErrNoServers), errors.As(err, &network) && network.Op == "dial":
+		return fmt.Errorf("no NATS server answers at %s, tried for %s: %w", redact(cfg.URL), cfg.ConnectTimeout, err)
+	default:
+		return fmt.Errorf("something listens at %s but does not answer as a NATS server does, perhaps another service, tried for %s: %w",
+			redact(cfg.URL), cfg.ConnectTimeout, err)
 	}
 }
 

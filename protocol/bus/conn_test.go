@@ -3,9 +3,11 @@ package bus_test
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -210,6 +212,58 @@ func TestMissingServerIsNamed(t *testing.T) {
 	cfg.ConnectTimeout = patience
 	if _, err := bus.Connect(ctx, cfg, "test", zerolog.Nop()); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
+	}
+}
+
+// TestAnotherServiceAtTheURL says that who answers is no NATS server.
+func TestAnotherServiceAtTheURL(t *testing.T) {
+	for name, tt := range map[string]struct {
+		says, want string
+		ends       bool
+	}{
+		"banner": {"SSH-2.0-OpenSSH_9.7\r\n", "is no NATS server", false},
+		"closes": {"", "does not answer as a NATS server does", true},
+		"silent": {"", "does not answer as a NATS server does", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			l, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
+			if err != nil {
+				t.Fatal(err)
+			}
+
+			var serving sync.WaitGroup
+
+			serving.Go(func() { serve(l, tt.says, tt.ends) })
+			t.Cleanup(serving.Wait)
+			t.Cleanup(func() { _ = l.Close() })
+
+			cfg := bus.DefaultConfig()
+			cfg.URL = "nats://user:secret@" + l.Addr().String()
+			cfg.ConnectTimeout = 200 * time.Millisecond
+
+			_, err = bus.Connect(t.Context(), cfg, "test", zerolog.Nop())
+			if err == nil || !strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "secret") {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+}
+
+// serve takes connections, says the same to each, and ends it or waits for its peer to do so.
+func serve(l net.Listener, says string, ends bool) {
+	for {
+		c, err := l.Accept()
+		if err != nil {
+			return
+		}
+
+		_, _ = io.WriteString(c, says)
+
+		if !ends {
+			_, _ = io.Copy(io.Discard, c)
+		}
+
+		_ = c.Close()
 	}
 }
 
