@@ -1,17 +1,17 @@
 package main
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/caarlos0/env/v11"
 	"github.com/goccy/go-yaml"
-	"github.com/goccy/go-yaml/parser"
 
 	"skyring/dispatcher"
 	"skyring/processor"
@@ -67,6 +67,7 @@ func DefaultConfig() Config {
 // settings are the ways to change a Config, in the order in which they win:
 // file, environment, --set, and last the named flags.
 type settings struct {
+	defaults  func(*Config) // what the command changes before; nil: nothing
 	file      string
 	set       []string
 	overrides []func(*Config)
@@ -75,6 +76,9 @@ type settings struct {
 // load returns the configuration that the file, the environment and the flags make.
 func (s *settings) load() (Config, error) {
 	c := DefaultConfig()
+	if s.defaults != nil {
+		s.defaults(&c)
+	}
 
 	if s.file != "" {
 		text, err := os.ReadFile(s.file)
@@ -83,7 +87,7 @@ func (s *settings) load() (Config, error) {
 		}
 
 		if err := decodeYAML(text, &c); err != nil {
-			return c, usagef("configuration %s: %w", s.file, err)
+			return c, usagef("configuration %s:\n%w", s.file, err)
 		}
 	}
 
@@ -93,7 +97,7 @@ func (s *settings) load() (Config, error) {
 
 	for _, assignment := range s.set {
 		if err := applyAssignment(&c, assignment); err != nil {
-			return c, usagef("--set %s: %w", assignment, err)
+			return c, &usageError{err: err}
 		}
 	}
 
@@ -104,21 +108,30 @@ func (s *settings) load() (Config, error) {
 	return c, nil
 }
 
-// decodeYAML reads text over c. An unknown or repeated key is an error that shows the line.
-func decodeYAML(text []byte, c *Config) error {
-	err := yaml.NewDecoder(bytes.NewReader(text), yaml.Strict()).Decode(c)
-	if err == nil || errors.Is(err, io.EOF) {
-		return nil
-	}
-
-	return errors.New(yaml.FormatError(err, false, true))
-}
-
-// applyAssignment reads "section.key=value" over c, as a line of the file would.
+// applyAssignment reads "section.key=value" over c. The value is taken as it stands, quotes and all.
 func applyAssignment(c *Config, assignment string) error {
 	path, value, ok := strings.Cut(assignment, "=")
 	if !ok || path == "" {
-		return errors.New("must be section.key=value, such as dispatcher.window=4")
+		return fmt.Errorf("--set %s: must be section.key=value, such as dispatcher.window=4", path)
+	}
+
+	shape := configTree()
+
+	one, known := shape.settings[path]
+	if !known {
+		if shape.sections[path] {
+			return fmt.Errorf("--set %s: is a section: section.key=value is right, such as dispatcher.window=4", path)
+		}
+
+		return fmt.Errorf("--set %s: names no setting (skyring dispatcher --print-config lists them)", path)
+	}
+
+	if err := one.check(value); err != nil {
+		return fmt.Errorf("--set %s: %w", path, err)
+	}
+
+	if one.isString() {
+		value = strconv.Quote(value)
 	}
 
 	var text strings.Builder
@@ -133,37 +146,52 @@ func applyAssignment(c *Config, assignment string) error {
 
 	text.WriteString(" " + value + "\n")
 
-	if _, err := parser.ParseBytes([]byte(text.String()), 0); err != nil {
-		return errors.New(yaml.FormatError(err, false, false))
+	if err := decodeYAML([]byte(text.String()), c); err != nil {
+		return fmt.Errorf("--set %s: %w", path, err)
 	}
 
-	return decodeYAML([]byte(text.String()), c)
+	return nil
 }
 
-// applyEnvironment reads the variables that begin with SKYRING_ over c. One that
+// applyEnvironment reads the variables that begin with SKYRING_ over c. An empty one is as good as none. One that
 // names no setting is an error: it is a misspelt one.
 func applyEnvironment(c *Config, environ []string) error {
 	options := env.Options{Prefix: envPrefix, Environment: env.ToMap(environ)}
 
-	fields, err := env.GetFieldParamsWithOptions(c, options)
-	if err != nil {
-		return fmt.Errorf("list the settings: %w", err)
+	byVariable := make(map[string]setting)
+	for _, one := range configTree().settings {
+		byVariable[one.variable] = one
 	}
 
 	var faults []error
 
-	for name := range options.Environment {
-		known := func(f env.FieldParams) bool { return f.Key == name }
-		if strings.HasPrefix(name, envPrefix) && !slices.ContainsFunc(fields, known) {
+	for _, name := range slices.Sorted(maps.Keys(options.Environment)) {
+		if !strings.HasPrefix(name, envPrefix) {
+			continue
+		}
+
+		one, known := byVariable[name]
+		if !known {
 			faults = append(faults, fmt.Errorf("environment variable %s names no setting (skyring dispatcher --print-config lists them)", name))
+
+			continue
+		}
+
+		value := options.Environment[name]
+		if err := one.check(value); value != "" && err != nil {
+			faults = append(faults, fmt.Errorf("environment variable %s %w", name, err))
 		}
 	}
 
-	if err := env.ParseWithOptions(c, options); err != nil {
-		faults = append(faults, fmt.Errorf("environment: %w", err))
+	if len(faults) > 0 {
+		return errors.Join(faults...)
 	}
 
-	return errors.Join(faults...)
+	if err := env.ParseWithOptions(c, options); err != nil {
+		return fmt.Errorf("environment: %w", err)
+	}
+
+	return nil
 }
 
 // printYAML writes c as a configuration file holds it.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"net/netip"
@@ -9,6 +8,8 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+
+	"skyring/testbed/replay"
 )
 
 // exactArgs wants n arguments, called name in the usage.
@@ -95,8 +96,8 @@ func (s *speed) Set(text string) error {
 	}
 
 	factor, err := strconv.ParseFloat(text, 64)
-	if err != nil || factor <= 0 || math.IsInf(factor, 0) || math.IsNaN(factor) {
-		return errors.New("want a number over 0 (1 as captured, 10 ten times as fast) or max")
+	if err != nil || factor < replay.Slowest || math.IsInf(factor, 0) || math.IsNaN(factor) {
+		return fmt.Errorf("want a number of at least %v (1 as captured, 10 ten times as fast) or max", replay.Slowest)
 	}
 
 	*s = speed(factor)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/netip"
 	"os"
 	"time"
 
@@ -34,6 +35,7 @@ type replayOptions struct {
 func replayCommand() *cobra.Command {
 	options := replayOptions{trace: trace.DefaultConfig(), replay: replay.DefaultConfig(), processors: 3}
 	options.speed = speed(options.replay.Speed)
+	options.settings.defaults = func(c *Config) { c.Dispatcher.Receipts = true } // of a stack of its own
 
 	cmd := &cobra.Command{
 		Use:   "replay FILE...",
@@ -43,10 +45,12 @@ becomes an association of its own; messages keep stream, PPID and U bit, and the
 
 Without --target it starts what 'skyring up' starts, on free ports and in a directory of its own,
 and stops it afterwards. With --target it replays into a running dispatcher; give --redis then, so
-that the ledger can be compared, and --receipts on when the dispatcher sends them.
+that the ledger can be compared, and --receipts on when the dispatcher sends them: without either
+nothing can be judged. Other stations may use the target meanwhile.
 
 The verdict counts messages sent, acknowledged, lost, doubled and out of order, and the sessions
-that Redis holds other than the captures do. The exit code is 1 when any of these is not as it must be.`,
+that Redis holds other than the captures do. The exit code is 1 when any of these is not as it must be,
+when nothing can be judged, and when the replay was interrupted.`,
 		Example: `  skyring replay capture.pcapng
   skyring replay --side client --speed 10 --json day.pcap.gz
   skyring replay --target 127.0.0.1:9899 --redis redis://127.0.0.1:6379 capture.pcapng`,
@@ -61,7 +65,7 @@ that Redis holds other than the captures do. The exit code is 1 when any of thes
 func (o *replayOptions) register(cmd *cobra.Command) {
 	flags := cmd.Flags()
 	flags.StringVar((*string)(&o.replay.Side), "side", string(o.replay.Side), "whose messages are sent: client, server or both")
-	flags.Var(&o.speed, "speed", "times as fast as captured, or max")
+	flags.Var(&o.speed, "speed", fmt.Sprintf("times as fast as captured, at least %v, or max", replay.Slowest))
 	flags.IntVar(&o.replay.Times, "times", o.replay.Times, "how often the captures are sent, one round after another")
 	flags.StringVar(&o.target, "target", "", "UDP address HOST:PORT of a running dispatcher")
 	flags.Uint16Var(&o.replay.SCTPPort, "sctp-port", 0, "SCTP port of the target; 0: the one of the captured server")
@@ -87,6 +91,11 @@ func (o *replayOptions) run(cmd *cobra.Command, files []string) error {
 
 	log := newLogger(c.Log, cmd.ErrOrStderr())
 
+	judge, err := o.prepare(&c, log)
+	if err != nil {
+		return err
+	}
+
 	traces := make([]*trace.Trace, 0, len(files))
 	for _, file := range files {
 		opened, err := openTrace(cmd, file, o.trace)
@@ -97,7 +106,7 @@ func (o *replayOptions) run(cmd *cobra.Command, files []string) error {
 		traces = append(traces, opened)
 	}
 
-	verdict, err := o.judge(cmd, &c, traces, log)
+	verdict, err := judge(cmd, traces)
 	if verdict != nil {
 		err = errors.Join(err, o.print(cmd.OutOrStdout(), verdict))
 	}
@@ -109,56 +118,97 @@ func (o *replayOptions) run(cmd *cobra.Command, files []string) error {
 	return err
 }
 
-// judge replays into the target, or into a stack of its own.
-func (o *replayOptions) judge(cmd *cobra.Command, c *Config, traces []*trace.Trace, log zerolog.Logger) (*replay.Verdict, error) {
+// judgeFunc replays captures and judges what became of them.
+type judgeFunc func(*cobra.Command, []*trace.Trace) (*replay.Verdict, error)
+
+// prepare checks all flags and settings before anything is read or started, and returns the replay into
+// the target, or into a stack of its own.
+func (o *replayOptions) prepare(c *Config, log zerolog.Logger) (judgeFunc, error) {
 	o.replay.Speed = float64(o.speed)
 
-	if o.target != "" {
-		return o.intoTarget(cmd, c, traces, log)
+	if o.target == "" {
+		return o.prepareOwnStack(c, log)
 	}
 
-	return o.intoOwnStack(cmd, c, traces, log)
+	return o.prepareTarget(c, log)
 }
 
-func (o *replayOptions) intoTarget(cmd *cobra.Command, c *Config, traces []*trace.Trace, log zerolog.Logger) (verdict *replay.Verdict, err error) {
+func (o *replayOptions) prepareTarget(c *Config, log zerolog.Logger) (judgeFunc, error) {
+	var err error
 	if o.replay.Target, err = parseAddress("--target", o.target); err != nil {
 		return nil, err
 	}
 
-	var store *statestore.Store
+	if err := o.replay.Validate(); err != nil {
+		return nil, &usageError{err: err}
+	}
 
-	if o.redisURL != "" {
-		c.Redis.URL = o.redisURL
-		if err := c.validate(within("redis", c.Redis.Validate())); err != nil {
-			return nil, err
+	if o.redisURL == "" {
+		if o.replay.Receipts == replay.ReceiptsOff {
+			return nil, usagef("--receipts off needs --redis: without receipts only the ledger in the target's Redis can judge")
 		}
 
-		if store, err = statestore.Open(cmd.Context(), c.store(), log); err != nil {
+		return func(cmd *cobra.Command, traces []*trace.Trace) (*replay.Verdict, error) {
+			return o.play(cmd, traces, nil, log)
+		}, nil
+	}
+
+	c.Redis.URL = o.redisURL
+	if err := c.validate(within("redis", c.store().Validate())); err != nil {
+		return nil, err
+	}
+
+	return func(cmd *cobra.Command, traces []*trace.Trace) (verdict *replay.Verdict, err error) {
+		store, err := statestore.Open(cmd.Context(), c.store(), log)
+		if err != nil {
 			return nil, err
 		}
 
 		defer func() { err = errors.Join(err, store.Close()) }()
-	}
 
-	return o.play(cmd, traces, store, log)
+		return o.play(cmd, traces, store, log)
+	}, nil
 }
 
-func (o *replayOptions) intoOwnStack(cmd *cobra.Command, c *Config, traces []*trace.Trace, log zerolog.Logger) (verdict *replay.Verdict, err error) {
+func (o *replayOptions) prepareOwnStack(c *Config, log zerolog.Logger) (judgeFunc, error) {
 	if o.redisURL != "" {
 		return nil, usagef("--redis needs --target: without one, replay starts a Redis of its own")
 	}
 
-	dir, err := os.MkdirTemp("", "skyring-replay-")
-	if err != nil {
-		return nil, fmt.Errorf("make a directory for the stack: %w", err)
-	}
-
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-
-	cfg, err := ownStack(c, dir, o.processors)
+	cfg, err := ownStack(c, os.TempDir(), o.processors)
 	if err != nil {
 		return nil, err
 	}
+
+	o.replay.Target = netip.AddrPortFrom(cfg.Listen.Addr(), 1) // known when the stack has started
+	if err := o.replay.Validate(); err != nil {
+		return nil, &usageError{err: err}
+	}
+
+	if !cfg.Dispatcher.Receipts {
+		if o.replay.Receipts == replay.ReceiptsOn {
+			return nil, usagef("--receipts on and dispatcher.receipts false: the stack of its own would send none")
+		}
+
+		o.replay.Receipts = replay.ReceiptsOff
+
+		log.Warn().Msg("dispatcher.receipts is false: the ledger alone judges, and there is no latency")
+	}
+
+	return func(cmd *cobra.Command, traces []*trace.Trace) (*replay.Verdict, error) {
+		return o.intoOwnStack(cmd, cfg, traces, log)
+	}, nil
+}
+
+func (o *replayOptions) intoOwnStack(cmd *cobra.Command, cfg stack.Config, traces []*trace.Trace, log zerolog.Logger) (verdict *replay.Verdict, err error) {
+	dir, err := temporaryDir(os.TempDir(), "skyring-replay-", time.Now())
+	if err != nil {
+		return nil, err
+	}
+
+	defer func() { err = errors.Join(err, dir.remove()) }()
+
+	cfg.Dir = dir.path
 
 	running, err := stack.Start(cmd.Context(), cfg, log)
 	if err != nil {
@@ -179,7 +229,6 @@ func (o *replayOptions) intoOwnStack(cmd *cobra.Command, c *Config, traces []*tr
 // ownStack is the configuration of a stack that replay starts for itself.
 func ownStack(c *Config, dir string, processors int) (stack.Config, error) {
 	c.NATS.URL, c.Redis.URL = "", "" // servers of its own
-	c.Dispatcher.Receipts = true
 	c.Up.Processors = processors
 	c.Up.NATSPort = 0
 	c.SCTP.Listen = "127.0.0.1:0"

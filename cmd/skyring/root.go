@@ -75,6 +75,8 @@ NATS, and keeps every session in Redis, so that any processor can go on with any
   skyring replay FILE               replay a capture through a stack of its own and judge it
   skyring dispatcher, processor     the parts, as a control centre runs them
   skyring status, node              see what they do, and take processors out of service
+  skyring stations                  play stations that log on and call each other, and judge it
+  skyring station, pool, cdr        who may log on, channels of beams, call detail records
   skyring trace, session            look into captures, and into what Redis holds
 
 Exit codes: 0 success; 1 it ran and failed, or a verdict is bad; 2 wrong command line,
@@ -94,8 +96,76 @@ configuration or input file.`,
 		stationCommand(), poolCommand(), cdrCommand(), stationsCommand(),
 		statusCommand(), nodeCommand(),
 	)
+	root.SetHelpCommand(helpCommand(root))
+	root.InitDefaultCompletionCmd()
+	refuseUnknown(root)
 
 	return root
+}
+
+// helpCommand is 'skyring help', which knows what is no command.
+func helpCommand(root *cobra.Command) *cobra.Command {
+	return &cobra.Command{
+		Use:   "help [COMMAND]...",
+		Short: "what a command does and how to call it",
+		RunE: func(_ *cobra.Command, args []string) error {
+			found, rest, err := root.Find(args)
+			if err != nil {
+				return &usageError{err: err}
+			}
+
+			if len(rest) > 0 {
+				return unknownCommand(found, rest[0])
+			}
+
+			return found.Help()
+		},
+	}
+}
+
+// refuseUnknown has every command that only groups others refuse what is none of them, and a command that is
+// missing. The root alone shows its help then.
+func refuseUnknown(cmd *cobra.Command) {
+	for _, one := range cmd.Commands() {
+		refuseUnknown(one)
+	}
+
+	if !cmd.HasSubCommands() || cmd.Runnable() {
+		return
+	}
+
+	cmd.Args = cobra.ArbitraryArgs
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) > 0:
+			return unknownCommand(cmd, args[0])
+		case cmd.HasParent():
+			return usagef("a command is missing: %s\nsee %s --help", commandNames(cmd), cmd.CommandPath())
+		default:
+			return cmd.Help()
+		}
+	}
+}
+
+func unknownCommand(group *cobra.Command, name string) error {
+	hint := ""
+	if similar := group.SuggestionsFor(name); len(similar) > 0 {
+		hint = ", did you mean " + strings.Join(similar, " or ") + "?"
+	}
+
+	return usagef("unknown command %q%s\nsee %s --help", name, hint, group.CommandPath())
+}
+
+func commandNames(group *cobra.Command) string {
+	var names []string
+
+	for _, one := range group.Commands() {
+		if one.IsAvailableCommand() {
+			names = append(names, one.Name())
+		}
+	}
+
+	return strings.Join(names, ", ")
 }
 
 // version is the revision the binary was built from.

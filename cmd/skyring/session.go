@@ -87,6 +87,10 @@ func (o *sessionOptions) register(cmd *cobra.Command) {
 
 // withStore opens the store that the flags name and calls do with it.
 func (o *sessionOptions) withStore(cmd *cobra.Command, do func(context.Context, *statestore.Store) error) error {
+	if o.limit < 0 {
+		return usagef("--limit is %d: 0 (all) or more is right", o.limit)
+	}
+
 	c, err := o.settings.load()
 	if err != nil {
 		return err

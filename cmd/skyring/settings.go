@@ -1,11 +1,13 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -59,7 +61,7 @@ func boolFlag(cmd *cobra.Command, s *settings, name, usage string, at func(*Conf
 	s.whenGiven(cmd, name, func(c *Config) { *at(c) = *value })
 }
 
-// printConfigFlag adds --print-config, which prints the settings instead of running.
+// printConfigFlag adds --print-config, which prints the settings, if they are right, instead of running.
 func printConfigFlag(cmd *cobra.Command, s *settings) {
 	wanted := cmd.Flags().Bool("print-config", false, "print all settings with their values as YAML, and end")
 	execute := cmd.RunE
@@ -70,6 +72,10 @@ func printConfigFlag(cmd *cobra.Command, s *settings) {
 
 		c, err := s.load()
 		if err != nil {
+			return err
+		}
+
+		if err := c.validateAll(); err != nil {
 			return err
 		}
 
@@ -97,12 +103,69 @@ func (c *Config) store() statestore.Config {
 // validate is the part of the check that every process shares; sections are the
 // checks of the sections it uses.
 func (c *Config) validate(sections ...error) error {
-	faults := errors.Join(append([]error{within("", bus.Namespace(c.Namespace).Validate()), c.Log.Validate()}, sections...)...)
+	faults := errors.Join(append([]error{
+		within("", bus.Namespace(c.Namespace).Validate()), c.Log.Validate(), c.validateExpiry(),
+	}, sections...)...)
 	if faults == nil {
 		return nil
 	}
 
-	return usagef("the configuration is wrong:\n%w", faults)
+	return usagef("the configuration is wrong:\n%w", namespaceOnce(faults))
+}
+
+// clockMargin is how much shorter than processor.longestExpiry dispatcher.expiry is: clocks differ, and
+// a processor that believes an attempt to be too far ahead refuses it for ever.
+const clockMargin = 10 * time.Second
+
+// validateExpiry checks what dispatchers and processors, whose settings are in one file, must agree on.
+func (c *Config) validateExpiry() error {
+	if c.Dispatcher.Expiry <= c.Processor.LongestExpiry-clockMargin {
+		return nil
+	}
+
+	return fmt.Errorf("dispatcher.expiry is %s and processor.longestExpiry %s: processors refuse what may be committed later than "+
+		"longestExpiry, so expiry must be at least %s shorter", c.Dispatcher.Expiry, c.Processor.LongestExpiry, clockMargin)
+}
+
+// validateAll checks every section, whichever process reads it.
+func (c *Config) validateAll() error {
+	_, err := parseAddress("sctp.listen", c.SCTP.Listen)
+
+	all := *c
+	all.Dispatcher.Namespace, all.Processor.Namespace = bus.Namespace(c.Namespace), bus.Namespace(c.Namespace)
+	all.Redis = c.store()
+	all.Processor.ID = cmp.Or(c.Processor.ID, "p") // empty: made by the process
+
+	return c.validate(err, c.Metrics.Validate(), within("nats", all.NATS.Validate()), within("redis", all.Redis.Validate()),
+		within("sctp", all.SCTP.Validate()), within("dispatcher", all.Dispatcher.Validate()),
+		within("processor", all.Processor.Validate()), within("essp", all.ESSP.Validate()), within("up", all.Up.Validate()))
+}
+
+// namespaceOnce leaves one of the faults that sections find in the namespace they all share.
+func namespaceOnce(faults error) error {
+	var (
+		kept  []string
+		found bool
+	)
+
+	for one := range strings.SplitSeq(faults.Error(), "\n") {
+		_, about, sectioned := strings.Cut(one, ".")
+		if namespace := sectioned && strings.HasPrefix(about, "namespace: "); namespace || strings.HasPrefix(one, "namespace: ") {
+			if found {
+				continue
+			}
+
+			found = true
+
+			if namespace {
+				one = about
+			}
+		}
+
+		kept = append(kept, one)
+	}
+
+	return errors.New(strings.Join(kept, "\n"))
 }
 
 // within names the section of each fault of a joined error.
@@ -142,7 +205,7 @@ func defaultID(role string) string {
 }
 
 // defaultDir is where 'skyring up' keeps its data: XDG_STATE_HOME/skyring, else
-// ~/.local/state/skyring (XDG Base Directory Specification), else the temporary directory.
+// ~/.local/state/skyring (XDG Base Directory Specification), else one of the user's in the temporary directory.
 func defaultDir() string {
 	if state := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(state) {
 		return filepath.Join(state, "skyring")
@@ -152,5 +215,5 @@ func defaultDir() string {
 		return filepath.Join(home, ".local", "state", "skyring")
 	}
 
-	return filepath.Join(os.TempDir(), "skyring")
+	return filepath.Join(os.TempDir(), fmt.Sprintf("skyring-%d", os.Getuid()))
 }

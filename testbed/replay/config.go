@@ -30,8 +30,8 @@ const (
 	ReceiptsOff  ReceiptMode = "off"  // none are waited for, the ledger alone judges
 )
 
-// slowest is the lowest speed: slower ones are slips of the hand.
-const slowest = 0.001
+// Slowest is the lowest speed: slower ones are slips of the hand.
+const Slowest = 0.001
 
 // Config says what is sent where, how fast, and how long to wait for answers.
 type Config struct {
@@ -84,8 +84,8 @@ func DefaultConfig() Config {
 func (c Config) Validate() error {
 	faults := c.validateChoices()
 
-	if math.IsNaN(c.Speed) || c.Speed < slowest {
-		faults = append(faults, fmt.Errorf("speed: %v, want a factor of at least %v, or max", c.Speed, slowest))
+	if math.IsNaN(c.Speed) || c.Speed < Slowest {
+		faults = append(faults, fmt.Errorf("speed: %v, want a factor of at least %v, or max", c.Speed, Slowest))
 	}
 
 	if !c.Target.IsValid() || c.Target.Port() == 0 || c.Target.Addr().IsUnspecified() {
