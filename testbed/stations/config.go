@@ -22,7 +22,8 @@ type Config struct {
 	AddProcessor  bool
 	// Seed is of all that is random: who calls whom, how long phones ring and calls last.
 	Seed uint64
-	// LogOns is how many stations are switched on a second, at least 1.
+	// LogOns is how many stations are switched on a second, and how many may be on their way to a log-on
+	// at a time; at least 1.
 	LogOns int
 	// Hold is the mean of the exponential hold time, Ring that of the time until the called user
 	// answers. Both are shortened, so that a run sees many calls; none is longer than four means.

@@ -113,8 +113,8 @@ func (f *fleet) add(i int, targets []netip.AddrPort, log zerolog.Logger) error {
 // dialTimeout bounds the making of an association; INIT is repeated within it.
 const dialTimeout = 20 * time.Second
 
-// switchOn switches the stations on, so many a second, until ctx ends. Each logs off and ends
-// when running ends.
+// switchOn switches the stations on, so many a second, and no faster than they get to log on. Each logs
+// off and ends when running ends.
 func (f *fleet) switchOn(ctx, running context.Context) error {
 	ticker := time.NewTicker(rampTick)
 	defer ticker.Stop()
@@ -123,6 +123,8 @@ func (f *fleet) switchOn(ctx, running context.Context) error {
 
 	for next := 0; next < len(f.traffic.stations); {
 		wanted := 1 + int(float64(f.cfg.LogOns)*time.Since(started).Seconds())
+		wanted = min(wanted, next+f.cfg.LogOns-f.traffic.pending(next)) // what a second brings may be under way
+
 		for ; next < min(wanted, len(f.traffic.stations)); next++ {
 			s := f.traffic.stations[next]
 

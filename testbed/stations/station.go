@@ -14,6 +14,7 @@ type station struct {
 
 	// guarded by the traffic's mu
 	on      bool     // logged on now
+	tried   bool     // an attempt to log on has ended, well or not
 	everOn  bool     // was logged on
 	attempt *attempt // that it takes part in; nil: idle
 }

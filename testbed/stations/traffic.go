@@ -23,6 +23,7 @@ type traffic struct {
 	idle     []*station // in no call, logged on when they were put here
 	open     bool       // new calls are set up
 	on       int        // stations logged on now
+	tried    int
 	everOn   int
 	attempts []*attempt
 	running  int // attempts that have not ended
@@ -70,6 +71,8 @@ func (t *traffic) loggedOn(s *station) {
 		return
 	}
 
+	t.try(s)
+
 	s.on = true
 	t.on++
 
@@ -85,12 +88,31 @@ func (t *traffic) loggedOff(s *station, why error) {
 	defer t.mu.Unlock()
 	defer t.changed()
 
+	t.try(s)
+
 	if s.on {
 		s.on = false
 		t.on--
 	}
 
 	t.refused["log-on: "+why.Error()]++
+}
+
+// try counts a station whose first attempt to log on has ended. The caller holds mu.
+func (t *traffic) try(s *station) {
+	if !s.tried {
+		s.tried = true
+		t.tried++
+	}
+}
+
+// pending is how many of a number of stations that were switched on have not ended their first attempt
+// to log on.
+func (t *traffic) pending(switchedOn int) int {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	return switchedOn - t.tried
 }
 
 // begin sets calls up from now on, the first ones spread over a while.
