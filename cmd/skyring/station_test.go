@@ -133,7 +133,7 @@ func TestPools(t *testing.T) {
 }
 
 // writeCDRs writes call detail records as processors do, one to each of the keys.
-func writeCDRs(t *testing.T, redis string, texts ...string) *statestore.Store {
+func writeCDRs(t *testing.T, redis string, texts ...string) {
 	t.Helper()
 
 	cfg := statestore.DefaultConfig()
@@ -160,8 +160,6 @@ func writeCDRs(t *testing.T, redis string, texts ...string) *statestore.Store {
 			t.Fatalf("%+v, %v", outcomes, err)
 		}
 	}
-
-	return store
 }
 
 func cdrTexts(from, to int) []string {

@@ -158,14 +158,14 @@ func (o *stationsOptions) againstOwn(cmd *cobra.Command, c *Config, log zerolog.
 		return nil, usagef("--redis needs --target: without one, stations starts a Redis of its own")
 	}
 
-	dir, err := os.MkdirTemp("", "skyring-stations-")
+	dir, err := temporaryDir(os.TempDir(), "skyring-stations-", time.Now())
 	if err != nil {
-		return nil, fmt.Errorf("make a directory for the installation: %w", err)
+		return nil, err
 	}
 
-	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
+	defer func() { err = errors.Join(err, dir.remove()) }()
 
-	cfg, err := o.installation(cmd, c, dir)
+	cfg, err := o.installation(cmd, c, dir.path)
 	if err != nil {
 		return nil, err
 	}
