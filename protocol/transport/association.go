@@ -33,6 +33,7 @@ type Association struct {
 	path      path
 	window    window
 	sending   sendBuffer
+	intake    intake
 	receiving receiver
 
 	ending        sync.Once
@@ -76,7 +77,7 @@ func (e *Endpoint) establish(t terms) (*Association, error) {
 	a.path.start(t.peer, e.cfg.HeartbeatInterval)
 	a.window.size, a.window.cumulative = e.cfg.ReceiveWindow, t.peerTSN-1
 	a.sending.start(t.localTSN)
-	a.receiving.accepted = make(chan struct{})
+	a.receiving.start()
 	pion, err := sctp.ClientWithOptions(e.pionOptions(a)...)
 	if err != nil {
 		a.end(&CloseError{Reason: EndpointClosed})
@@ -144,6 +145,7 @@ func (a *Association) supervise() {
 	_ = a.pion.Close() // waits for pion's reader; the error would be conn's, which gives none
 	a.endByProtocol()
 	close(a.receiving.accepted)
+	a.receiving.resume() // what is there to read is read
 }
 
 func (a *Association) hasPorts(h packet.Header) bool {
@@ -158,8 +160,13 @@ func (a *Association) packet(room int) []byte {
 	return h.Append(make([]byte, 0, packet.HeaderLen+room))
 }
 
-// inject gives pion a packet that did not come from the peer.
+// inject gives pion a packet that the peer did not send, or not now.
 func (a *Association) inject(b []byte) {
+	a.intake.mu.Lock()
+	defer a.intake.mu.Unlock()
+	if a.intake.shut {
+		return
+	}
 	p := a.endpoint.borrow()
 	p.b = append(p.b[:0], b...)
 	if !a.conn.inbox.put(p) {

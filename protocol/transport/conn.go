@@ -27,6 +27,10 @@ func (c *conn) Read(b []byte) (int, error) {
 	a.sending.processed()
 	for {
 		if p := c.inbox.take(); p != nil {
+			if p.passed != nil {
+				close(p.passed)
+				continue
+			}
 			n := copy(b, p.b)
 			a.endpoint.packets.Put(p)
 			return n, nil

@@ -84,8 +84,14 @@ func (e *Endpoint) Run(ctx context.Context) error {
 	return nil
 }
 
-// Accept waits for the next association that a peer has set up. The error is that of ctx, or ErrClosed after Run.
+// Accept waits for the next association that a peer has set up. The error is that of ctx, or ErrClosed after Run. One
+// that waits is returned even when ctx has ended: who calls Refuse, and then Accept until it fails, has them all.
 func (e *Endpoint) Accept(ctx context.Context) (*Association, error) {
+	select {
+	case a := <-e.backlog:
+		return a, nil
+	default:
+	}
 	select {
 	case a := <-e.backlog:
 		return a, nil
@@ -96,11 +102,16 @@ func (e *Endpoint) Accept(ctx context.Context) (*Association, error) {
 	}
 }
 
+// Refuse refuses new associations from now on, INIT being answered with ABORT. Those that exist go on.
+func (e *Endpoint) Refuse() {
+	e.refusing.Store(true)
+	e.table.close()
+}
+
 // Shutdown refuses new associations from now on, INIT being answered with ABORT, and closes those that exist: each is
 // sent its SHUTDOWN, and an ABORT when ctx ends first. It returns when all have ended; the error is that of ctx.
 func (e *Endpoint) Shutdown(ctx context.Context) error {
-	e.refusing.Store(true)
-	e.table.close()
+	e.Refuse()
 	var closing sync.WaitGroup
 	for _, a := range e.table.all() {
 		closing.Go(func() { _ = a.Close(ctx) }) // its reason is in the association's Err

@@ -71,3 +71,6 @@ func JudgeCookie(c Cookie, existing *[2]uint32) string {
 		cookieDuplicate: "duplicate",
 	}[judgeCookie(sealed, what)]
 }
+
+// Acknowledged is how many DATA chunks of ours the peer has acknowledged.
+func Acknowledged(a *Association) uint32 { return a.sending.acked.Load() }

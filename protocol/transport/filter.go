@@ -19,6 +19,8 @@ func (a *Association) input(in *inbound, offset int) {
 	if !a.fromPeer(in.from) {
 		return
 	}
+	a.intake.mu.Lock()
+	defer a.intake.mu.Unlock()
 	out := a.endpoint.borrow()
 	out.b = append(out.b[:0], in.b[:packet.HeaderLen]...)
 	binary.BigEndian.PutUint32(out.b[8:], 0) // checked; pion takes 0 for right
@@ -61,6 +63,10 @@ func (a *Association) filter(in *inbound, offset int, out *packetBuffer) (k kept
 		offset = next
 		switch a.judge(in, c) {
 		case pass:
+			if c.Type == packet.TypeData && a.intake.shut {
+				a.endpoint.count.add(PausedData)
+				continue
+			}
 			k = max(k, control)
 			out.b = appendPadded(out.b, c.Raw)
 			if c.Type == packet.TypeData {
@@ -163,14 +169,21 @@ func (a *Association) onData(in *inbound, c packet.Chunk) chunkFate {
 	return pass
 }
 
-// assignLane writes the lane of a DATA chunk that passed into pion's copy of it.
+// assignLane writes the lane of a DATA chunk that passed into pion's copy of it. The caller holds the intake's mu.
 func (a *Association) assignLane(raw []byte) {
 	stream, unordered := binary.BigEndian.Uint16(raw[dataStream:]), raw[dataFlags]&packet.FlagUnordered != 0
 	if stream >= a.in {
 		toLane(raw, laneRefused)
 		return
 	}
-	toLane(raw, lane(stream)|inKind(unordered))
+	l := lane(stream) | inKind(unordered)
+	toLane(raw, l)
+	if _, known := a.intake.lanes[l]; !known {
+		if a.intake.lanes == nil {
+			a.intake.lanes = map[lane]struct{}{}
+		}
+		a.intake.lanes[l] = struct{}{}
+	}
 }
 
 // maxForward bounds how far FORWARD-TSN may go at once: pion walks over each TSN, holding the association's lock.

@@ -4,8 +4,9 @@ import "sync"
 
 // packetBuffer holds a packet between the link and pion. It returns to the endpoint's pool when pion has read it.
 type packetBuffer struct {
-	next *packetBuffer
-	b    []byte
+	next   *packetBuffer
+	b      []byte
+	passed chan struct{} // not nil: no packet, but a mark, closed when pion has dealt with what came before
 }
 
 // inbox is the queue of packets of one association: filled by the goroutine that reads the link, emptied by pion's. When
@@ -20,10 +21,10 @@ type inbox struct {
 	length int
 }
 
-// put queues a packet; false when the inbox is full.
+// put queues a packet; false when the inbox is full. Marks always have room.
 func (q *inbox) put(p *packetBuffer) bool {
 	q.mu.Lock()
-	if q.length >= q.limit {
+	if q.length >= q.limit && p.passed == nil {
 		q.mu.Unlock()
 		return false
 	}

@@ -20,12 +20,21 @@ type receiver struct {
 	accepted   chan struct{} // closed when no more lanes come; static
 	delivering atomic.Int32  // calls of deliver under way
 	stopping   atomic.Bool   // the owner's context ended
+	rested     chan struct{} // holds one: look whether all readers rest
 
 	mu      sync.Mutex
 	deliver func(Message)        // nil before Receive
 	waiting []*sctp.Stream       // accepted before Receive; the window bounds them
 	reading map[lane]readingLane // the last reader of each lane
 	readers sync.WaitGroup
+	active  int           // readers that have not ended
+	paused  bool          // readers rest that have nothing to read
+	resting int           // how many do
+	resumed chan struct{} // closed when the pause ends
+}
+
+func (r *receiver) start() {
+	r.accepted, r.rested, r.resumed = make(chan struct{}), make(chan struct{}, 1), make(chan struct{})
 }
 
 // readingLane is a stream being read. When the peer resets a stream, pion makes a new one for the same lane, whose reader
@@ -51,10 +60,11 @@ func (a *Association) Receive(ctx context.Context, deliver func(Message)) error 
 		return a.Err()
 	case <-ctx.Done():
 	}
+	r.resume()
 	r.mu.Lock()
 	r.stopping.Store(true)
 	for _, l := range r.reading {
-		_ = l.stream.SetReadDeadline(time.Unix(0, 0)) // never fails; wakes the reader
+		wakeReader(l.stream)
 	}
 	r.mu.Unlock()
 	r.readers.Wait()
@@ -77,7 +87,7 @@ func (a *Association) startReceiving(deliver func(Message)) error {
 	return nil
 }
 
-// accept takes a lane that pion has seen for the first time.
+// accept takes a lane that pion has seen for the first time, or that was accepted before.
 func (a *Association) accept(stream *sctp.Stream) {
 	l := lane(stream.StreamIdentifier())
 	if l.unordered() { // FORWARD-TSN reaches only streams marked so
@@ -91,7 +101,7 @@ func (a *Association) accept(stream *sctp.Stream) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
-	case r.stopping.Load():
+	case r.stopping.Load(), r.has(stream):
 	case r.deliver == nil:
 		r.waiting = append(r.waiting, stream)
 	default:
@@ -104,8 +114,12 @@ func (a *Association) startReading(stream *sctp.Stream) {
 	r, l := &a.receiving, lane(stream.StreamIdentifier())
 	before, done, deliver := r.reading[l].done, make(chan struct{}), r.deliver
 	r.reading[l] = readingLane{stream: stream, done: done}
+	r.active++
+	if r.paused {
+		wakeReader(stream)
+	}
 	r.readers.Go(func() {
-		defer close(done)
+		defer r.ended(done)
 		if before != nil {
 			<-before
 		}
@@ -117,11 +131,24 @@ func (a *Association) startReading(stream *sctp.Stream) {
 	})
 }
 
+// ended notes that a reader has come to its end.
+func (r *receiver) ended(done chan struct{}) {
+	close(done)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.active--
+	r.poke()
+}
+
 // readLane delivers a lane's messages until the stream or the association ends.
 func (a *Association) readLane(stream *sctp.Stream, deliver func(Message)) {
 	l := lane(stream.StreamIdentifier())
 	for !a.receiving.stopping.Load() {
 		size, _, err := stream.ReadSCTP(nil) // waits for a whole message and tells its size
+		if nothingToRead(err) {
+			a.receiving.rest()
+			continue
+		}
 		if !errors.Is(err, io.ErrShortBuffer) {
 			return
 		}
@@ -147,5 +174,5 @@ func (a *Association) starved(now time.Time) bool {
 func (r *receiver) started() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.deliver != nil && !r.stopping.Load()
+	return r.deliver != nil && !r.stopping.Load() && !r.paused
 }

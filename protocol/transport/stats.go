@@ -41,6 +41,7 @@ const (
 	EmptyData      // DATA without user data: the association is aborted
 	BadHeartbeats  // HEARTBEAT-ACK without our nonce
 	PathFailures
+	PausedData // DATA that came while the association was paused: not acknowledged
 	numCounters
 )
 
@@ -55,6 +56,7 @@ func (c Counter) String() string {
 		"oversizedPackets", "outOfTheBlue", "unansweredBlue", "wrongPorts", "wrongAddresses", "badInits",
 		"refusedInits", "badCookies", "staleCookies", "replayedCookies", "mismatchedCookies", "refusedAssociations",
 		"queueOverflows", "unknownChunks", "unwantedChunks", "badStreams", "emptyData", "badHeartbeats", "pathFailures",
+		"pausedData",
 	}[c]
 }
 

@@ -60,6 +60,13 @@ func (w *window) hold(b []byte) {
 	}
 }
 
+// forget lets go of the packet that is kept.
+func (w *window) forget() {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held = nil
+}
+
 func firstTSN(b []byte) (uint32, bool) {
 	for c, err := range packet.Chunks(b) {
 		if err == nil && c.Type == packet.TypeData {
