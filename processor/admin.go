@@ -97,7 +97,7 @@ func (p *Processor) Status() bus.NodeStatus {
 		ID: p.cfg.ID, Incarnation: bus.Hex(p.incarnation), Uptime: time.Since(p.meter.start).Seconds(),
 		State: state.String(), Drained: drained, Alarms: p.alarmTexts(),
 		Capacity: p.cfg.Capacity, InFlight: p.meter.inFlight.Load(), MessagesPerSecond: last.MessagesPerSecond, ResponseMicros: last.ResponseMicros,
-		ClockOffsetMicros: p.offset.Load(), Commits: p.commits.Load(),
+		ClockOffsetMicros: p.clock.offset(time.Now()), Commits: p.commits.Load(),
 	}
 }
 

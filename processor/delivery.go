@@ -7,7 +7,8 @@ import (
 )
 
 const (
-	// maxDeliveries bounds what is on the way to stations and not answered; more waits in the outboxes.
+	// maxDeliveries bounds what is on the way to stations of one dispatcher and not answered, so that one which sleeps is at no other's cost; more
+	// waits in the outboxes.
 	maxDeliveries = 1 << 16
 	// answerWait is how long an answer to a delivery is of use; us.
 	answerWait = 5_000_000
@@ -30,18 +31,28 @@ type deliveries struct {
 	mu      sync.Mutex
 	last    uint64              // guarded by mu; number given
 	waiting map[uint64]delivery // guarded by mu
+	counts  map[string]int      // guarded by mu; of those that wait, by dispatcher
 }
 
 // register gives a delivery its number; not when there are too many.
 func (d *deliveries) register(one delivery) (number uint64, ok bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if len(d.waiting) >= maxDeliveries {
+	if d.counts[one.dispatcher] >= maxDeliveries {
 		return 0, false
 	}
 	d.last++
 	d.waiting[d.last] = one
+	d.counts[one.dispatcher]++
 	return d.last, true
+}
+
+// end forgets a delivery; mu is held.
+func (d *deliveries) end(number uint64, one delivery) {
+	delete(d.waiting, number)
+	if d.counts[one.dispatcher]--; d.counts[one.dispatcher] == 0 {
+		delete(d.counts, one.dispatcher)
+	}
 }
 
 // take ends the wait for an answer.
@@ -49,7 +60,9 @@ func (d *deliveries) take(number uint64) (delivery, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	one, ok := d.waiting[number]
-	delete(d.waiting, number)
+	if ok {
+		d.end(number, one)
+	}
 	return one, ok
 }
 
@@ -61,7 +74,7 @@ func (d *deliveries) takeAll(dispatcher string) []delivery {
 	for number, one := range d.waiting {
 		if one.dispatcher == dispatcher {
 			all = append(all, one)
-			delete(d.waiting, number)
+			d.end(number, one)
 		}
 	}
 	return all
@@ -73,7 +86,7 @@ func (d *deliveries) purge(before int64) {
 	defer d.mu.Unlock()
 	for number, one := range d.waiting {
 		if one.sent < before {
-			delete(d.waiting, number)
+			d.end(number, one)
 		}
 	}
 }

@@ -290,3 +290,29 @@ type mute struct{}
 func (mute) Apply(processor.Session, processor.Message) (processor.Result, error) {
 	return processor.Result{HasReply: true}, nil
 }
+
+// What comes too late leaves a session alone, and does not cost what comes with it.
+func TestLateEventsChangeNothing(t *testing.T) {
+	t.Parallel()
+	peer := []byte("\xF0peer")
+	sent := &statestore.Record{
+		Version: 1, Line: 5, Generation: 1, Leg: &statestore.Leg{Dispatcher: "d", Epoch: 7},
+		Timers: []statestore.Timer{{Name: 1, Generation: 1, Due: 1}},
+		Peers:  []statestore.Peer{{Key: peer, Next: 1}, {Key: []byte("gone")}},
+		Outbox: []statestore.Entry{{Destination: peer, Number: 1, Payload: []byte("x")}, {Number: 1, Payload: []byte("x")}},
+	}
+	for name, at := range map[string]int64{"late": now, "in time": now + 1} {
+		for kind, ev := range processor.Happened(sent, peer, at) {
+			v := processor.Judge(processor.Judgement{
+				Handlers: processor.NewHandlers(toy{}), Record: sent, Now: now, Longest: longest, Events: []processor.Event{ev},
+				Envelopes: []bus.Envelope{env(1, 0, "")},
+			})
+			if v.Answers[0].Status != bus.Committed {
+				t.Errorf("%s, %s: %v", kind, name, v.Answers[0].Status)
+			}
+			if late := v.Expiry == expiry; late != (name == "late") {
+				t.Errorf("%s, %s: must be written before %d", kind, name, v.Expiry)
+			}
+		}
+	}
+}

@@ -46,8 +46,11 @@ type ack struct {
 	mark  uint64 // of the destination
 }
 
-// happen judges an event.
+// happen judges an event. What is too late changes nothing; only a notification that took effect may still be acknowledged.
 func (t *turn) happen(ev *event) {
+	if ev.kind != offered && t.expired(ev.expiry) {
+		return
+	}
 	switch ev.kind {
 	case offered:
 		t.notified(ev)
@@ -139,9 +142,6 @@ func (t *turn) fire(ev *event) {
 		return armed.Name == ev.timer.Name && armed.Generation == ev.timer.Generation
 	}) && t.without != generationRule {
 		t.needsStore()
-		return
-	}
-	if t.expired(ev.expiry) {
 		return
 	}
 	result, err := t.apply(Input{Kind: TimerFired, Timer: ev.timer.Name})

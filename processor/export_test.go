@@ -43,6 +43,25 @@ func (e Event) Acknowledged() bool {
 	return e.ev != nil && (e.ev.kind == acknowledged || e.ev.kind == legTook)
 }
 
+// Happened are events of each kind that changes a record which has sent one notification to peer, one message to its leg, and has armed one timer.
+func Happened(r *statestore.Record, peer []byte, expiry int64) map[string]Event {
+	base := event{key: []byte("key"), line: r.Line, number: 1, expiry: expiry}
+	events := map[string]Event{}
+	for name, change := range map[string]func(*event){
+		"acknowledged": func(ev *event) { ev.kind, ev.peer, ev.mark = acknowledged, peer, 1 },
+		"leg took":     func(ev *event) { ev.kind, ev.epoch = legTook, r.Leg.Epoch },
+		"leg gone":     func(ev *event) { ev.kind, ev.epoch = legGone, r.Leg.Epoch },
+		"fired":        func(ev *event) { ev.kind, ev.timer = fired, r.Timers[0] },
+		"peers gone":   func(ev *event) { ev.kind, ev.peers = peersGone, r.Peers },
+		"offered":      func(ev *event) { ev.kind, ev.peer, ev.payload = offered, []byte("\xF0other"), []byte("x") },
+	} {
+		ev := base
+		change(&ev)
+		events[name] = Event{&ev}
+	}
+	return events
+}
+
 // For is the session that gets it.
 func (e Event) For() string { return string(e.ev.key) }
 
@@ -82,6 +101,7 @@ type Judgement struct {
 	Longest   int64
 	Condemned bool
 	Envelopes []bus.Envelope
+	Events    []Event
 }
 
 // Verdict is what it said.
@@ -101,6 +121,9 @@ func Judge(j Judgement) Verdict {
 	}
 	for i := range j.Envelopes {
 		in.envelopes = append(in.envelopes, &j.Envelopes[i])
+	}
+	for _, ev := range j.Events {
+		in.events = append(in.events, ev.ev)
 	}
 	if j.FromHint {
 		in.known = fromHint
@@ -126,3 +149,37 @@ func (m Meter) Reading(now time.Time) (rate, response uint32) { return m.meter.r
 
 // Quiet tells for how long there was nothing to do.
 func (m Meter) Quiet(now time.Time) time.Duration { return m.meter.quiet(now) }
+
+// Clock is what is known of the store's.
+type Clock struct{ clock clock }
+
+// Take takes a reading.
+func (c *Clock) Take(redis int64, asked, answered time.Time) { c.clock.take(redis, asked, answered) }
+
+// Now is the store's time.
+func (c *Clock) Now(here time.Time) int64 { return c.clock.now(here) }
+
+// MaxDeliveries may be on the way to one dispatcher.
+const MaxDeliveries = maxDeliveries
+
+// Deliveries are those not answered.
+type Deliveries struct{ deliveries deliveries }
+
+// NewDeliveries has none.
+func NewDeliveries() *Deliveries {
+	return &Deliveries{deliveries{waiting: map[uint64]delivery{}, counts: map[string]int{}}}
+}
+
+// Register begins a wait.
+func (d *Deliveries) Register(dispatcher string) (uint64, bool) {
+	return d.deliveries.register(delivery{dispatcher: dispatcher})
+}
+
+// Take ends a wait, TakeAll those for a dispatcher.
+func (d *Deliveries) Take(number uint64) bool {
+	_, ok := d.deliveries.take(number)
+	return ok
+}
+
+// TakeAll ends the waits for a dispatcher.
+func (d *Deliveries) TakeAll(dispatcher string) int { return len(d.deliveries.takeAll(dispatcher)) }

@@ -43,7 +43,7 @@ func (p *Processor) beats(ctx context.Context) {
 			continue
 		case <-next.C:
 		}
-		p.measureOffset(ctx)
+		p.readClock(ctx)
 		p.mu.Lock()
 		p.beat()
 		p.mu.Unlock()
@@ -65,25 +65,10 @@ func (p *Processor) beat() {
 	rate, response := p.meter.reading(time.Now())
 	h := bus.Heartbeat{
 		ID: p.cfg.ID, Incarnation: p.incarnation, Sequence: p.sequence, State: p.state, Capacity: p.cfg.Capacity,
-		InFlight: uint32(max(0, p.meter.inFlight.Load())), MessagesPerSecond: rate, ResponseMicros: response, ClockOffset: p.offset.Load(),
+		InFlight: uint32(max(0, p.meter.inFlight.Load())), MessagesPerSecond: rate, ResponseMicros: response, ClockOffset: p.clock.offset(time.Now()),
 	}
 	p.last = h
 	if err := p.conn.Publish(p.cfg.Namespace.Heartbeats(), "", h.Append(nil)); err != nil {
 		p.log.Debug().Err(err).Msg("heartbeat could not be sent")
 	}
 }
-
-// measureOffset asks the store for the time; the answer is taken for that of half way.
-func (p *Processor) measureOffset(ctx context.Context) {
-	before := time.Now()
-	redis, err := p.store.Time(ctx)
-	p.reachable(err)
-	if err != nil {
-		return
-	}
-	half := time.Since(before) / 2
-	p.offset.Store(redis - before.Add(half).UnixMicro())
-}
-
-// redisNow is the store's time as well as it is known.
-func (p *Processor) redisNow() int64 { return time.Now().UnixMicro() + p.offset.Load() }

@@ -1,8 +1,11 @@
 package processor_test
 
 import (
+	"context"
+	"fmt"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -147,4 +150,68 @@ func TestPartitionsAreShared(t *testing.T) {
 		t.Fatal(err)
 	}
 	wait(t, func() bool { return a.Stats().Partitions == uint64(len(all)) })
+}
+
+// What belongs to a processor that is there and leases nothing is looked after by another one; it gets it when it asks later.
+func TestPartitionsThatTheirOwnerLeavesAreAdopted(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	var beating sync.WaitGroup
+	defer beating.Wait()
+	defer cancel()
+	conn := s.connect("idle")
+	beat := func(h bus.Heartbeat) {
+		if err := conn.Publish(bus.Namespace("default").Heartbeats(), "", h.Append(nil)); err != nil {
+			t.Error(err)
+		}
+	}
+	beating.Go(func() {
+		tick := time.NewTicker(20 * time.Millisecond)
+		defer tick.Stop()
+		for n := uint64(1); ; n++ {
+			beat(bus.Heartbeat{ID: "idle", Incarnation: 1, Sequence: n, State: bus.Ready, Capacity: 1})
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+			}
+		}
+	})
+	n, d := s.quick("p"), s.dispatcher("d", 1)
+	names := make([]string, 0, 40)
+	for i := range uint64(40) {
+		names = append(names, fmt.Sprintf("a%d", i))
+		committed(t, d.ask(n.id, to(names[i], i+1, "arm 1 1")))
+	}
+	s.settled(names...)
+	wait(t, func() bool { return n.Stats().Partitions == uint64(len(partitions(s))) })
+}
+
+// A dispatcher that does not answer takes no other one's place.
+func TestDeliveriesAreCountedForEachDispatcher(t *testing.T) {
+	t.Parallel()
+	d := processor.NewDeliveries()
+	var last uint64
+	for range processor.MaxDeliveries {
+		last, _ = d.Register("asleep")
+	}
+	if _, ok := d.Register("asleep"); ok {
+		t.Error("no limit")
+	}
+	if _, ok := d.Register("awake"); !ok {
+		t.Error("one dispatcher is at another one's cost")
+	}
+	if !d.Take(last) || d.Take(last) {
+		t.Error("a wait ends once")
+	}
+	if _, ok := d.Register("asleep"); !ok {
+		t.Error("no room after an answer")
+	}
+	if n := d.TakeAll("asleep"); n != processor.MaxDeliveries {
+		t.Errorf("%d waited", n)
+	}
+	if _, ok := d.Register("asleep"); !ok {
+		t.Error("no room after all")
+	}
 }

@@ -4,11 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strconv"
-	"sync"
 	"time"
-
-	"github.com/zeebo/xxh3"
 
 	"skyring/protocol/bus"
 	"skyring/statestore"
@@ -26,73 +22,6 @@ type look struct {
 	key   []byte
 	peers []statestore.Peer
 }
-
-// leases are the partitions whose timers and outboxes this processor runs. That two processors run the same ones is no harm: it is work done twice.
-type leases struct {
-	mu      sync.Mutex
-	members map[string]time.Time // guarded by mu; other processors that are ready, and when they were heard last
-	held    []int                // guarded by mu
-	until   time.Time            // guarded by mu; they are held
-}
-
-// hear notes a heartbeat.
-func (l *leases) hear(h bus.Heartbeat, now time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if h.State == bus.Ready {
-		l.members[h.ID] = now
-	} else {
-		delete(l.members, h.ID)
-	}
-}
-
-// wanted are the partitions of a processor: each belongs to the one with the highest hash of those that were heard lately, so that few change hands
-// when one comes or goes.
-func (l *leases) wanted(self string, partitions int, heard time.Time) []int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	others := make([]string, 0, len(l.members))
-	for id, last := range l.members {
-		switch {
-		case last.Before(heard):
-			delete(l.members, id)
-		case id != self:
-			others = append(others, id)
-		}
-	}
-	var mine []int
-	for p := range partitions {
-		own := claim(self, p)
-		if !slices.ContainsFunc(others, func(id string) bool {
-			c := claim(id, p)
-			return c > own || c == own && id > self
-		}) {
-			mine = append(mine, p)
-		}
-	}
-	return mine
-}
-
-func claim(id string, partition int) uint64 {
-	return xxh3.HashString(id + "/" + strconv.Itoa(partition))
-}
-
-func (l *leases) hold(partitions []int, until time.Time) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.held, l.until = partitions, until
-}
-
-func (l *leases) now(t time.Time) []int {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if !t.Before(l.until) {
-		return nil
-	}
-	return l.held
-}
-
-func (l *leases) count() int { return len(l.now(time.Now())) }
 
 // tend leases partitions and runs their timers and outboxes until the processor stops.
 func (p *Processor) tend(ctx context.Context) {
@@ -130,13 +59,18 @@ func (p *Processor) tend(ctx context.Context) {
 func (p *Processor) owner() string { return fmt.Sprintf("%s/%016x", p.cfg.ID, p.incarnation) }
 
 // renew takes and renews the leases that are this processor's, and gives back what another one should have. A lease lives two thirds of
-// LeaseTTL and is tried for every sixth, so that all of a dead one are taken in time.
+// LeaseTTL and is tried for every sixth, so that all of a dead one are taken in time. What a live one does not take is adopted a little later.
 func (p *Processor) renew(ctx context.Context) error {
 	began := time.Now()
 	ttl := p.cfg.LeaseTTL * 2 / 3
 	var want []int
 	if p.ready() {
 		want = p.leases.wanted(p.cfg.ID, p.store.Partitions(), began.Add(-ttl))
+		adopted, err := p.adopted(ctx, want, began)
+		if err != nil {
+			return err
+		}
+		want = adopted
 	}
 	held := p.leases.now(began)
 	excess := slices.DeleteFunc(slices.Clone(held), func(partition int) bool {

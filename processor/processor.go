@@ -36,7 +36,7 @@ type Processor struct {
 	sometimes rate.Sometimes // for log lines that could come once per message
 	alarms    rate.Sometimes // the same for lost writes
 	away      atomic.Bool    // the store did not answer last time
-	offset    atomic.Int64   // us, Redis time minus ours
+	clock     clock          // the store's
 	queued    atomic.Int64   // events that wait for workers, or are worked on
 
 	leases     leases
@@ -78,8 +78,8 @@ func New(cfg Config, store *statestore.Store, conn *bus.Conn, handlers Handlers,
 		stop:        make(chan struct{}),
 		announce:    make(chan struct{}, 1),
 		looks:       make(chan look, lookQueue),
-		leases:      leases{members: map[string]time.Time{}},
-		deliveries:  deliveries{waiting: map[uint64]delivery{}},
+		leases:      leases{members: map[string]time.Time{}, adopted: map[int]time.Time{}},
+		deliveries:  deliveries{waiting: map[uint64]delivery{}, counts: map[string]int{}},
 		sometimes:   rate.Sometimes{Interval: time.Second},
 		alarms:      rate.Sometimes{Interval: time.Second},
 		state:       bus.Starting,
@@ -99,7 +99,7 @@ func New(cfg Config, store *statestore.Store, conn *bus.Conn, handlers Handlers,
 func (p *Processor) Run(ctx context.Context) error {
 	working, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
-	p.measureOffset(working)
+	p.readClock(working)
 
 	var group sync.WaitGroup
 	for _, w := range p.workers {
@@ -137,7 +137,7 @@ func (p *Processor) drain() {
 		select {
 		case now := <-tick.C:
 			if p.queued.Load()+int64(p.deliveries.count()) == 0 && min(p.meter.quiet(now), now.Sub(began)) >= p.cfg.DrainQuiet {
-				p.log.Info().Dur("took", now.Sub(began)).Msg("drained")
+				p.log.Info().Stringer("took", now.Sub(began).Round(time.Millisecond)).Msg("drained")
 				return
 			}
 		case <-deadline.C:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"strconv"
 	"time"
 
@@ -11,7 +12,8 @@ import (
 )
 
 // Due gives the keys of sessions in some partitions which have a timer that is due at a time (us), the earliest of each partition first, at most
-// limit of all. An index may be behind its record: the record decides.
+// limit of all. When there are more, it is chance which partitions come first, so that none waits for ever behind another one's. An index may be
+// behind its record: the record decides.
 func (s *Store) Due(ctx context.Context, partitions []int, now int64, limit int) ([][]byte, error) {
 	return s.indexed(ctx, dueIndex, partitions, now, limit)
 }
@@ -30,8 +32,8 @@ func (s *Store) indexed(ctx context.Context, index string, partitions []int, unt
 	p := s.client.Pipeline()
 	cmds := make([]*redis.StringSliceCmd, len(partitions))
 	by := &redis.ZRangeBy{Min: "-inf", Max: strconv.FormatInt(until, 10), Count: int64(limit)}
-	for i, partition := range partitions {
-		cmds[i] = p.ZRangeByScore(ctx, s.partitionKey(partition, index), by)
+	for i, j := range rand.Perm(len(partitions)) {
+		cmds[i] = p.ZRangeByScore(ctx, s.partitionKey(partitions[j], index), by)
 	}
 	_, _ = p.Exec(ctx) // each command holds its own
 	var keys [][]byte
@@ -147,21 +149,54 @@ func (s *Store) leases(ctx context.Context, sc script, partitions []int, args []
 	return had, nil
 }
 
+// Vacant gives those of some partitions which nobody leases.
+func (s *Store) Vacant(ctx context.Context, partitions []int) ([]int, error) {
+	names := make([]string, len(partitions))
+	for i, p := range partitions {
+		names[i] = s.partitionKey(p, leaseName)
+	}
+	absent, err := s.absent(ctx, names)
+	if err != nil {
+		return nil, fmt.Errorf("look for leases: %w", err)
+	}
+	var vacant []int
+	for i, none := range absent {
+		if none {
+			vacant = append(vacant, partitions[i])
+		}
+	}
+	return vacant, nil
+}
+
 // Absent tells of each key whether there is no session under it.
 func (s *Store) Absent(ctx context.Context, keys [][]byte) ([]bool, error) {
+	names := make([]string, len(keys))
+	for i, k := range keys {
+		names[i] = s.redisKey(k)
+	}
+	absent, err := s.absent(ctx, names)
+	if err != nil {
+		return nil, fmt.Errorf("look for sessions: %w", err)
+	}
+	return absent, nil
+}
+
+// absent tells of each name whether the server has nothing under it.
+func (s *Store) absent(ctx context.Context, names []string) ([]bool, error) {
+	absent := make([]bool, len(names))
+	if len(names) == 0 {
+		return absent, nil
+	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()
 	p := s.client.Pipeline()
-	cmds := make([]*redis.IntCmd, len(keys))
-	for i, k := range keys {
-		cmds[i] = p.Exists(ctx, s.redisKey(k))
+	cmds := make([]*redis.IntCmd, len(names))
+	for i, name := range names {
+		cmds[i] = p.Exists(ctx, name)
 	}
-	if len(keys) > 0 {
-		if _, err := p.Exec(ctx); err != nil {
-			return nil, fmt.Errorf("look for sessions: %w", err)
-		}
+	if _, err := p.Exec(ctx); err != nil {
+		return nil, err //nolint:wrapcheck // by the callers, who know what was looked for
 	}
-	absent := make([]bool, len(keys))
 	for i, c := range cmds {
 		absent[i] = c.Val() == 0
 	}

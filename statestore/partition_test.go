@@ -126,6 +126,23 @@ func TestIndexIsLimited(t *testing.T) {
 	}
 }
 
+// Where there is more than can be taken at once, no partition waits behind the others for ever.
+func TestNoPartitionIsStarved(t *testing.T) {
+	t.Parallel()
+	s := open(t, startRedis(t).URL())
+	seen := map[string]bool{}
+	const sessions = 10
+	for i := range sessions {
+		commitOne(t, s, statestore.Commit{Key: fmt.Append(nil, "k", i), Record: acting(5), Keep: true, Indexed: true, Due: 5, Pending: 5})
+	}
+	wait(t, func() bool {
+		for _, k := range must[[][]byte](t)(s.Due(t.Context(), all(s), 10, 1)) {
+			seen[string(k)] = true
+		}
+		return len(seen) == sessions
+	})
+}
+
 func TestLeases(t *testing.T) {
 	t.Parallel()
 	s := open(t, startRedis(t).URL())
@@ -138,6 +155,9 @@ func TestLeases(t *testing.T) {
 	}
 	if got := lease("b", time.Hour, 2, 4); !slices.Equal(got, []int{4}) {
 		t.Errorf("b has %v", got)
+	}
+	if got := must[[]int](t)(s.Vacant(t.Context(), []int{0, 1, 4, 5})); !slices.Equal(got, []int{0, 5}) {
+		t.Errorf("nobody has %v", got)
 	}
 	if err := s.Release(t.Context(), []int{1, 2, 4}, "a"); err != nil {
 		t.Fatal(err)
