@@ -181,7 +181,7 @@ func checkJSON(t *testing.T, result *stations.Result) {
 		t.Fatal(err)
 	}
 
-	for _, name := range strings.FieldsSeq("stations loggedOn calls completed dropped leakedChannels stuckCalls cdrs lost doubled setup answer") {
+	for name := range strings.FieldsSeq("stations loggedOn calls completed dropped leakedChannels stuckCalls cdrs lost doubled setup answer") {
 		if _, there := fields[name]; !there {
 			t.Errorf("%s is missing in %s", name, line.String())
 		}
