@@ -3,6 +3,8 @@ package replay
 import (
 	"cmp"
 	"fmt"
+	"maps"
+	"math"
 	"slices"
 
 	"skyring/processor/ledger"
@@ -22,29 +24,34 @@ type comparison struct {
 	missing uint64 // sent and not held
 	surplus uint64 // held beyond what was sent
 
+	foreign chain // held for associations that are none of this replay's
+
 	retired map[string]uint64 // of the observation
 }
 
 // compare pairs expected and observed sessions key by key.
+//
+// Others may send to the target meanwhile, in the same sessions too where these are keyed by content (Diameter,
+// M3UA). Replay cannot know the epochs of its associations beforehand; it knows them by their chains: an epoch whose
+// chains in one session are what an association sent there is its own. What epochs hold that are not its own is other
+// traffic, no difference, as long as nothing is missing and it is no copy of what was sent. That hides no fault:
+// a message takes effect under the epoch of the association it was sent on, so that a second effect, a lost one or a
+// wrong order shows in a chain of an own epoch, by count or value, and one in a wrong session as an own epoch there.
 func compare(expected sessions, o *observation) *comparison {
 	c := &comparison{retired: o.retired}
-	observed := o.sessions
+	pairings := make(map[string]*pairing)
+	own := make(map[uint64]struct{})
 
-	keys := make([]string, 0, len(expected))
-	for k := range expected {
-		keys = append(keys, k)
-	}
-
-	for k := range observed {
-		if _, both := expected[k]; !both {
-			keys = append(keys, k)
+	for _, keys := range []sessions{expected, o.sessions} {
+		for k := range keys {
+			if pairings[k] == nil {
+				pairings[k] = pair(k, expected[k], o.sessions[k], own)
+			}
 		}
 	}
 
-	slices.Sort(keys)
-
-	for _, k := range keys {
-		c.key(k, expected[k], observed[k])
+	for _, k := range slices.Sorted(maps.Keys(pairings)) {
+		c.key(k, pairings[k], own)
 	}
 
 	if more := c.differing - uint64(len(c.sentences)); more > 0 {
@@ -54,39 +61,174 @@ func compare(expected sessions, o *observation) *comparison {
 	return c
 }
 
-// key compares the sessions of one key: what has the same signature is paired, what is
-// left differs.
-func (c *comparison) key(k string, expected, observed []session) {
-	bySignature := make(map[string]int, len(expected))
-	for _, s := range expected {
-		bySignature[s.signature()]++
+// pairing is what of the sessions of one key is the same, and what is left.
+type pairing struct {
+	shared  bool                // the key does not name the association: the sessions are parts of one
+	sent    map[string]struct{} // signatures of all that was expected
+	same    []session
+	wanting []session
+	surplus []session
+}
+
+// pair pairs the sessions of one key by their signatures, and adds the epochs of those that have one to own. Of a session
+// that associations share each one's part is paired by itself.
+func pair(k string, expected, observed []session, own map[uint64]struct{}) *pairing {
+	p := &pairing{shared: !key.HasAssociation([]byte(k)), sent: make(map[string]struct{})}
+	if p.shared {
+		expected, observed = parts(expected), parts(observed)
 	}
 
-	var extra []session
+	open := make(map[string]int, len(expected))
+
+	for _, s := range expected {
+		open[s.signature()]++
+		p.sent[s.signature()] = struct{}{}
+	}
 
 	for _, s := range observed {
 		signature := s.signature()
-		if bySignature[signature] == 0 {
+		if open[signature] == 0 {
+			p.surplus = append(p.surplus, s)
+
+			continue
+		}
+
+		open[signature]--
+		p.same = append(p.same, s)
+
+		for src := range s {
+			own[src.association] = struct{}{}
+		}
+	}
+
+	for _, s := range expected {
+		if signature := s.signature(); open[signature] > 0 {
+			open[signature]--
+
+			p.wanting = append(p.wanting, s)
+		}
+	}
+
+	return p
+}
+
+// parts splits sessions by association.
+func parts(whole []session) []session {
+	var all []session
+
+	for _, s := range whole {
+		byAssociation := make(map[uint64]session)
+
+		for _, src := range s.sorted() {
+			if byAssociation[src.association] == nil {
+				byAssociation[src.association] = make(session)
+				all = append(all, byAssociation[src.association])
+			}
+
+			byAssociation[src.association][src] = s[src]
+		}
+	}
+
+	return all
+}
+
+// key judges what the pairing of a key left.
+func (c *comparison) key(k string, p *pairing, own map[uint64]struct{}) {
+	for _, s := range p.same {
+		c.present += s.total().count
+	}
+
+	extra := c.withoutForeign(p, own)
+	if len(p.wanting) == 0 && len(extra) == 0 {
+		return
+	}
+
+	if !p.shared {
+		c.leftovers(k, p.wanting, extra)
+
+		return
+	}
+
+	// It is one session: tell of it as a whole.
+	want, have := join(p.same, p.wanting), join(p.same, extra)
+	c.present -= join(p.same).total().count
+	c.leftovers(k, some(want), some(have))
+}
+
+// withoutForeign is what differs of the surplus: of own epochs, a copy of what was sent, or what may be what is
+// wanting in a form of its own.
+func (c *comparison) withoutForeign(p *pairing, own map[uint64]struct{}) []session {
+	rank := func(s session) int {
+		if _, copied := p.sent[s.signature()]; copied || s.isOf(own) {
+			return 0
+		}
+
+		return 1
+	}
+
+	slices.SortStableFunc(p.surplus, func(a, b session) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(p.distance(a), p.distance(b)))
+	})
+
+	var extra []session
+
+	for i, s := range p.surplus {
+		if rank(s) == 0 || i < len(p.wanting) {
 			extra = append(extra, s)
 
 			continue
 		}
 
-		bySignature[signature]--
-		c.present += s.total().count
+		sum := s.total()
+		c.foreign.count += sum.count
+		c.foreign.bytes += sum.bytes
 	}
 
-	var wanting []session
+	return extra
+}
 
-	for _, s := range expected {
-		if signature := s.signature(); bySignature[signature] > 0 {
-			bySignature[signature]--
+// distance is by how many messages a session differs from what is wanting, as far as it is the likeliest.
+func (p *pairing) distance(s session) uint64 {
+	least := uint64(math.MaxUint64)
 
-			wanting = append(wanting, s)
+	for _, wanted := range p.wanting {
+		a, b := wanted.total().count, s.total().count
+		least = min(least, max(a, b)-min(a, b))
+	}
+
+	return least
+}
+
+// isOf tells whether an epoch of the session is among them.
+func (s session) isOf(epochs map[uint64]struct{}) bool {
+	for src := range s {
+		if _, among := epochs[src.association]; among {
+			return true
 		}
 	}
 
-	c.leftovers(k, wanting, extra)
+	return false
+}
+
+// join makes one session of parts.
+func join(lists ...[]session) session {
+	whole := make(session)
+	for _, list := range lists {
+		for _, part := range list {
+			maps.Copy(whole, part)
+		}
+	}
+
+	return whole
+}
+
+// some is a list of the session, empty when it has no chain.
+func some(s session) []session {
+	if len(s) == 0 {
+		return nil
+	}
+
+	return []session{s}
 }
 
 // leftovers pairs sessions that differ by their size, the likeliest to be the same one.

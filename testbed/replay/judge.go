@@ -1,6 +1,8 @@
 package replay
 
 import (
+	"context"
+	"errors"
 	"fmt"
 
 	"skyring/testbed/trace"
@@ -13,7 +15,6 @@ const maxSentences = 20
 func (r *Replay) judge(rounds []*round) (*Verdict, *expectation) {
 	v := &Verdict{
 		PPID:       make(map[uint32]uint64),
-		Nodes:      make(map[string]uint64),
 		lostByPPID: make(map[uint32]uint64),
 	}
 	want := newExpectation()
@@ -26,7 +27,6 @@ func (r *Replay) judge(rounds []*round) (*Verdict, *expectation) {
 
 	for _, one := range rounds {
 		v.Receipts = v.Receipts || one.judgedByReceipts()
-		v.Latency = one.latencies.summary()
 		seconds += one.took().Seconds()
 
 		for _, p := range one.players {
@@ -38,7 +38,7 @@ func (r *Replay) judge(rounds []*round) (*Verdict, *expectation) {
 			v.Associations++
 			folded += p.folded
 
-			if p.err != nil {
+			if p.err != nil && !errors.Is(p.err, context.Canceled) { // that is an interrupted replay
 				failed++
 				v.failure(p, counts, failed)
 			}
@@ -50,7 +50,10 @@ func (r *Replay) judge(rounds []*round) (*Verdict, *expectation) {
 	v.Lost = v.Sent - v.Acknowledged
 	v.Sessions = want.sessions.count()
 	v.Seconds = seconds
-	v.rate()
+
+	if v.Receipts {
+		v.measure(rounds)
+	}
 
 	if failed > maxSentences {
 		v.Errors = append(v.Errors, fmt.Sprintf("... and %s more failed", plural(failed-maxSentences, "association")))
@@ -88,9 +91,44 @@ func (v *Verdict) failure(p *player, counts tally, failed uint64) {
 		p.station.name, p.err, plural(uint64(len(p.station.messages)), "message"), counts.unsent, counts.sent-counts.acknowledged))
 }
 
-func (v *Verdict) rate() {
+// unplayed tells of rounds that were left out.
+func (v *Verdict) unplayed(played, wanted int) {
+	if played < wanted {
+		v.Errors = append(v.Errors, fmt.Sprintf("in round %d of %d no association could be opened: the target is away, the other rounds were left out", played, wanted))
+	}
+}
+
+// measure takes what only receipts tell.
+func (v *Verdict) measure(rounds []*round) {
+	for _, one := range rounds {
+		v.Latency = one.latencies.summary()
+	}
+
 	if v.Seconds > 0 {
-		v.MessagesPerSecond = float64(v.Acknowledged) / v.Seconds
+		rate := float64(v.Acknowledged) / v.Seconds
+		v.MessagesPerSecond = &rate
+	}
+}
+
+// interrupted is for a replay that was ended before its end: what has no receipt may have one coming.
+func (v *Verdict) interrupted() {
+	v.unanswered()
+	v.incomplete("the replay was interrupted")
+}
+
+// unanswered says that nobody knows what became of the messages without a receipt.
+func (v *Verdict) unanswered() { v.Lost, v.Unanswered = 0, v.Sent-v.Acknowledged }
+
+// unreadable is for a store that cannot be compared to the end.
+func (v *Verdict) unreadable(err error) {
+	if !v.Receipts {
+		v.unanswered()
+	}
+
+	if errors.Is(err, context.Canceled) {
+		v.incomplete("the replay was interrupted before the ledger was compared")
+	} else {
+		v.incomplete("the ledger could not be compared")
 	}
 }
 
@@ -102,7 +140,9 @@ func (v *Verdict) withoutLedger() {
 		return
 	}
 
-	v.Errors = append(v.Errors, "the target sends no receipts and no state store was named: nothing can be judged")
+	v.unanswered()
+	v.Judgement = Unknown
+	v.Reason = "no receipt came from the target and no state store was named: name its Redis (--redis), or have it send receipts (--receipts)"
 }
 
 // withLedger adds what the store says.
@@ -113,11 +153,14 @@ func (v *Verdict) withLedger(o *observation, c *comparison) {
 	v.Nodes = o.nodes
 	v.Errors = append(v.Errors, o.faults...)
 
+	if c.foreign.count > 0 {
+		v.Warnings = append(v.Warnings, fmt.Sprintf("the store also holds %s of other associations, which are none of this replay's", c.foreign))
+	}
+
 	if v.Receipts {
 		return
 	}
 
 	v.Acknowledged, v.Lost, v.Doubled = c.present, v.Sent-c.present, c.surplus
 	v.Warnings = append(v.Warnings, "the target sends no receipts: the ledger alone judged, order by its chains, and there is no latency")
-	v.rate()
 }

@@ -36,14 +36,18 @@ func (l *latencies) record(d time.Duration) {
 	_ = l.histogram.RecordValue(d.Microseconds()) // fails out of bounds only
 }
 
-// summary is the distribution so far, zeros when nothing was recorded.
-func (l *latencies) summary() Latency {
+// summary is the distribution so far, nil when nothing was recorded.
+func (l *latencies) summary() *Latency {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+
+	if l.histogram.TotalCount() == 0 {
+		return nil
+	}
 
 	at := func(percent float64) float64 {
 		return (time.Duration(l.histogram.ValueAtQuantile(percent)) * time.Microsecond).Seconds()
 	}
 
-	return Latency{P50: at(50), P99: at(99), P999: at(99.9)}
+	return &Latency{P50: at(50), P99: at(99), P999: at(99.9)}
 }

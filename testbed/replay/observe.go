@@ -20,7 +20,6 @@ type baseline struct {
 type observation struct {
 	sessions sessions
 	nodes    map[string]uint64   // messages by node since the baseline
-	messages uint64              // in the sessions
 	retired  map[string]uint64   // chains that a ledger no longer holds one by one, by erased key
 	epochs   map[uint64]struct{} // associations that have a chain, known ones too
 	faults   []string            // records that cannot be read or contradict themselves
@@ -107,7 +106,6 @@ func (o *observation) keep(k []byte, l *ledger.Ledger, chains session) error {
 	erased := string(key.WithAssociation(nil, k, 0))
 	sum := chains.total()
 	o.sessions[erased] = append(o.sessions[erased], chains)
-	o.messages += sum.count
 	o.retired[erased] += l.Retired.Chains
 
 	if len(chains) == len(l.Chains) && l.Retired.Chains == 0 && (sum.count != l.Count || sum.bytes != l.Bytes) {
@@ -118,9 +116,12 @@ func (o *observation) keep(k []byte, l *ledger.Ledger, chains session) error {
 }
 
 // settle compares what was sent with the store. Where they differ it looks again until
-// nothing changes in the store for the idle time: the target may still be at work.
+// nothing of this replay changes in the store for the idle time: the target may still be at work.
 func settle(ctx context.Context, store *statestore.Store, since baseline, want sessions, idle time.Duration) (*observation, *comparison, error) {
-	last, changed := uint64(0), time.Now()
+	var (
+		present, surplus uint64
+		changed          = time.Now()
+	)
 
 	for {
 		started := time.Now()
@@ -135,8 +136,8 @@ func settle(ctx context.Context, store *statestore.Store, since baseline, want s
 			return o, c, nil
 		}
 
-		if o.messages != last {
-			last, changed = o.messages, time.Now()
+		if c.present != present || c.surplus != surplus { // others may send for ever
+			present, surplus, changed = c.present, c.surplus, time.Now()
 		}
 
 		if time.Since(changed) >= idle {

@@ -16,7 +16,7 @@ func (v *Verdict) Render(w io.Writer) error {
 	var b strings.Builder
 
 	line(&b, "sent", "%s over %s, %s", plural(v.Sent, "message"), plural(v.Associations, "association"), plural(v.Sessions, "session"))
-	line(&b, "acknowledged", "%d in %.3f s, %.0f messages/s", v.Acknowledged, v.Seconds, v.MessagesPerSecond)
+	v.renderAcknowledged(&b)
 	line(&b, "faults", "lost %d, doubled %d, out of order %d", v.Lost, v.Doubled, v.OutOfOrder)
 	v.renderOddities(&b)
 	v.renderPPIDs(&b)
@@ -41,12 +41,22 @@ func line(b *strings.Builder, about, format string, args ...any) {
 	b.WriteByte('\n')
 }
 
+func (v *Verdict) renderAcknowledged(b *strings.Builder) {
+	rate := ""
+	if v.MessagesPerSecond != nil {
+		rate = fmt.Sprintf(", %.0f messages/s", *v.MessagesPerSecond)
+	}
+
+	line(b, "acknowledged", "%d in %.3f s%s", v.Acknowledged, v.Seconds, rate)
+}
+
 func (v *Verdict) renderOddities(b *strings.Builder) {
 	for _, o := range []struct {
 		count uint64
 		text  string
 	}{
 		{v.Unsent, "could not be sent"},
+		{v.Unanswered, "unanswered: what became of them is not known"},
 		{v.Quarantined, "set aside by the target, which fails on them"},
 		{v.Unexpected, "receipts that match no message"},
 		{v.Replies, "other messages came from the target"},
@@ -69,7 +79,7 @@ func (v *Verdict) renderPPIDs(b *strings.Builder) {
 }
 
 func (v *Verdict) renderLatency(b *strings.Builder) {
-	if !v.Receipts {
+	if v.Latency == nil {
 		return
 	}
 
@@ -114,28 +124,66 @@ func (v *Verdict) renderLines(b *strings.Builder) {
 
 // judgement is the verdict in one line.
 func (v *Verdict) judgement() string {
-	if v.OK() {
+	faults := strings.Join(v.faults(), ", ")
+
+	switch v.Judgement {
+	case Good:
 		return "good: every message took effect once and in order"
+	case Incomplete:
+		if faults != "" {
+			faults = "; until then " + faults
+		}
+
+		return "incomplete: " + v.Reason + faults
+	case Unknown:
+		if faults != "" {
+			faults = "; besides " + faults
+		}
+
+		return "cannot be judged: " + v.Reason + faults
+	case Bad:
 	}
 
+	return "bad: " + faults
+}
+
+func (v *Verdict) faults() []string {
 	var bad []string
+
+	unsent := v.Unsent
+	if v.Judgement == Incomplete {
+		unsent = 0 // it was ended before
+	}
 
 	for _, fault := range []struct {
 		count uint64
 		text  string
 	}{
 		{v.Lost, "lost"},
-		{v.Unsent, "not sent"},
+		{unsent, "not sent"},
 		{v.Doubled, "doubled"},
 		{v.OutOfOrder, "out of order"},
-		{v.Unexpected, "unexpected receipts"},
-		{v.LedgerDiffers, "sessions differ in the ledger"},
-		{uint64(len(v.Errors)), "errors"},
 	} {
 		if fault.count > 0 {
 			bad = append(bad, fmt.Sprintf("%d %s", fault.count, fault.text))
 		}
 	}
 
-	return "bad: " + strings.Join(bad, ", ")
+	for _, fault := range []struct {
+		count     uint64
+		one, many string
+	}{
+		{v.Unexpected, "unexpected receipt", "unexpected receipts"},
+		{v.LedgerDiffers, "session differs in the ledger", "sessions differ in the ledger"},
+		{uint64(len(v.Errors)), "error", "errors"},
+	} {
+		switch {
+		case fault.count == 1:
+			bad = append(bad, "1 "+fault.one)
+		case fault.count > 1:
+			bad = append(bad, fmt.Sprintf("%d %s", fault.count, fault.many))
+		}
+	}
+
+	return bad
 }

@@ -36,12 +36,16 @@ type Replay struct {
 }
 
 // New plans the replay. store is where the target keeps its sessions, nil: the ledger is
-// not compared; what others send to the target meanwhile counts as a difference.
+// not compared, and the target must send receipts. Others may send to the target meanwhile, see compare.
 // progress, nil for none, is told from one goroutine at a time how many messages are
 // through. ErrNothing: no user message was captured on the side chosen.
 func New(cfg Config, traces []*trace.Trace, store *statestore.Store, progress func(done, total uint64), log zerolog.Logger) (*Replay, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("replay settings: %w", err)
+	}
+
+	if store == nil && cfg.Receipts == ReceiptsOff {
+		return nil, errors.New("replay settings: receipts: off and no state store: nothing could be judged")
 	}
 
 	if progress == nil {
@@ -117,9 +121,15 @@ func (r *Replay) Run(ctx context.Context) (*Verdict, error) {
 	}
 
 	v, want := r.judge(rounds)
+	defer v.conclude()
+
 	if err := ctx.Err(); err != nil {
+		v.interrupted()
+
 		return v, fmt.Errorf("replay interrupted: %w", err)
 	}
+
+	v.unplayed(len(rounds), r.cfg.Times)
 
 	if r.store == nil {
 		v.withoutLedger()
@@ -129,6 +139,8 @@ func (r *Replay) Run(ctx context.Context) (*Verdict, error) {
 
 	o, c, err := settle(ctx, r.store, since, want.sessions, r.cfg.IdleTimeout)
 	if err != nil {
+		v.unreadable(err)
+
 		return v, err
 	}
 
@@ -190,6 +202,10 @@ func (r *Replay) rounds(ctx context.Context, endpoint *transport.Endpoint) []*ro
 		one.play(ctx, func(one *round) { r.progress(before+one.done(), total) })
 		before += one.done()
 		rounds = append(rounds, one)
+
+		if !one.opened() {
+			break // the target is away for good: each further round would wait for its dials only
+		}
 	}
 
 	return rounds

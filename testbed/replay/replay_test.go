@@ -2,6 +2,7 @@ package replay_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/netip"
@@ -15,6 +16,7 @@ import (
 
 	"skyring/protocol/receipt"
 	"skyring/protocol/transport"
+	"skyring/statestore"
 	"skyring/testbed/replay"
 	"skyring/testbed/trace"
 )
@@ -113,8 +115,8 @@ func checkRest(t *testing.T, v *replay.Verdict, n uint64) {
 		t.Errorf("%d sessions over %d associations, want 4 each", v.Sessions, v.Associations)
 	}
 
-	if l := v.Latency; l.P50 <= 0 || l.P50 > l.P99 || l.P99 > l.P999 || v.Seconds <= 0 || v.MessagesPerSecond <= 0 {
-		t.Errorf("latency %+v, %v s, %v/s", l, v.Seconds, v.MessagesPerSecond)
+	if l := v.Latency; l.P50 <= 0 || l.P50 > l.P99 || l.P99 > l.P999 || v.Seconds <= 0 || *v.MessagesPerSecond <= 0 {
+		t.Errorf("latency %+v, %v s, %v/s", l, v.Seconds, *v.MessagesPerSecond)
 	}
 
 	var nodes uint64
@@ -258,8 +260,82 @@ func TestNobodyCanJudge(t *testing.T) {
 	g := &target{t: t, behave: once, silent: true}
 
 	v := run(t, config(g.start(16)), nil, capture(4))
-	if v.OK() || len(v.Errors) != 1 || !strings.Contains(v.Errors[0], "nothing can be judged") {
-		t.Errorf("verdict %+v, want an error that nothing can be judged", v)
+	if v.OK() || v.Judgement != replay.Unknown || v.Lost != 0 || v.Unanswered != 16 {
+		t.Errorf("verdict %+v, want that nothing can be judged", v)
+	}
+
+	text := rendered(t, v)
+	for _, want := range []string{"cannot be judged", "--receipts", "--redis", "16 unanswered", "lost 0"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("the verdict does not say %q:\n%s", want, text)
+		}
+	}
+
+	cfg := config(g.start(16))
+	cfg.Receipts = replay.ReceiptsOff
+
+	if _, err := replay.New(cfg, []*trace.Trace{capture(4)}, nil, nil, zerolog.Nop()); err == nil {
+		t.Error("a replay that nothing can judge begins")
+	}
+}
+
+func rendered(t *testing.T, v *replay.Verdict) string {
+	t.Helper()
+
+	var text strings.Builder
+	if err := v.Render(&text); err != nil {
+		t.Fatal(err)
+	}
+
+	return text.String()
+}
+
+// TestUnmeasuredIsNull tells what was not measured from what is zero.
+func TestUnmeasuredIsNull(t *testing.T) {
+	g := &target{t: t, store: openStore(t), behave: once, silent: true}
+
+	for want, store := range map[string]*statestore.Store{"nodes": nil, "": g.store} {
+		v := run(t, config(g.start(16)), store, capture(4))
+
+		encoded, err := json.Marshal(v)
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		for _, name := range []string{"latency", "messagesPerSecond", want} {
+			if name != "" && !strings.Contains(string(encoded), `"`+name+`":null`) {
+				t.Errorf("%s is not null in %s", name, encoded)
+			}
+		}
+
+		if want == "" && (v.Nodes == nil || !v.OK()) {
+			t.Errorf("verdict %+v", v)
+		}
+	}
+}
+
+// TestTargetGoesAwayForGood plays no round after the first one in which nothing could be opened.
+func TestTargetGoesAwayForGood(t *testing.T) {
+	link, err := transport.ListenUDP(netip.MustParseAddrPort("127.0.0.1:0"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	addr := link.LocalAddr()
+	if err := link.Close(); err != nil {
+		t.Fatal(err)
+	}
+
+	cfg := config(addr)
+	cfg.DialTimeout, cfg.Times = 200*time.Millisecond, 1_000_000
+
+	v := run(t, cfg, nil, capture(2))
+	if v.Judgement != replay.Bad || v.Associations != 4 || v.Unsent != 8 {
+		t.Errorf("verdict %+v, want one round", v)
+	}
+
+	if want := "in round 1 of 1000000 no association could be opened"; !strings.Contains(rendered(t, v), want) {
+		t.Errorf("the verdict does not say %q:\n%s", want, rendered(t, v))
 	}
 }
 
@@ -455,6 +531,14 @@ func TestInterrupted(t *testing.T) {
 	v, err := r.Run(ctx)
 	if !errors.Is(err, context.Canceled) || v == nil || v.Sent < 10 || v.Unsent == 0 {
 		t.Errorf("got %+v, %v, want the verdict so far and the context's error", v, err)
+	}
+
+	if v.OK() || v.Judgement != replay.Incomplete || v.Lost != 0 || v.Acknowledged+v.Unanswered != v.Sent || len(v.Errors) > 0 {
+		t.Errorf("verdict %+v, want an incomplete one that has no losses", v)
+	}
+
+	if text := rendered(t, v); !strings.Contains(text, "verdict          incomplete: the replay was interrupted\n") {
+		t.Errorf("the verdict is not told to be incomplete:\n%s", text)
 	}
 }
 

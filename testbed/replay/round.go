@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -166,6 +167,11 @@ func (r *round) await(ctx context.Context, offset time.Duration) error {
 	}
 
 	return nil
+}
+
+// opened tells whether an association came up; it is known when the round is over.
+func (r *round) opened() bool {
+	return slices.ContainsFunc(r.players, func(p *player) bool { return p.association != nil })
 }
 
 func (r *round) sent() {

@@ -39,6 +39,8 @@ type target struct {
 	// message is committed, and the receipts to send now.
 	behave     func(number int, r receipt.Receipt) (commits int, receipts []receipt.Receipt)
 	closeAfter uint64 // messages of an association after which it is shut down; 0: never
+	// beside is called with each message after its commits; nil: nothing more is done.
+	beside func(ctx context.Context, s *served, m transport.Message) error
 	// admit is called with each association; nil: nothing more is done.
 	admit func(a *transport.Association)
 
@@ -151,6 +153,12 @@ func (s *served) message(ctx context.Context, m transport.Message) error {
 
 	for range commits {
 		if err := s.commit(ctx, m); err != nil {
+			return err
+		}
+	}
+
+	if s.target.beside != nil {
+		if err := s.target.beside(ctx, s, m); err != nil {
 			return err
 		}
 	}

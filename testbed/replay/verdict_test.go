@@ -23,7 +23,7 @@ func TestVerdictForms(t *testing.T) {
 
 	for _, name := range []string{
 		"sent", "acknowledged", "lost", "doubled", "outOfOrder", "ledgerDiffers", "sessions",
-		"ppid", "nodes", "latency", "seconds", "messagesPerSecond",
+		"ppid", "nodes", "latency", "seconds", "messagesPerSecond", "judgement", "unanswered",
 	} {
 		if _, there := object[name]; !there {
 			t.Errorf("JSON %s has no %q", encoded, name)
