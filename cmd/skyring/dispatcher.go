@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"syscall"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -47,6 +48,9 @@ An association is read once a processor has given it its epoch, so stations wait
 	return cmd
 }
 
+// moveStations says how to have stations arrive at another port.
+const moveStations = "take another one with --listen HOST:PORT"
+
 // dispatcherFlags are the flags of every command that runs a dispatcher.
 func dispatcherFlags(cmd *cobra.Command, s *settings) {
 	stringFlag(cmd, s, "id", "names the dispatcher, uniquely in its namespace", func(c *Config) *string { return &c.Dispatcher.ID })
@@ -71,7 +75,7 @@ func runDispatcher(ctx context.Context, c *Config, log zerolog.Logger) (err erro
 
 	link, err := transport.ListenUDP(listen)
 	if err != nil {
-		return err
+		return portTaken(err, moveStations)
 	}
 
 	endpoint, err := transport.New(link, c.SCTP.Config, log)
@@ -107,16 +111,34 @@ func serveDispatcher(ctx context.Context, d *dispatcher.Dispatcher, endpoint *tr
 	running.Go(func() { linkErr = endpoint.Run(linking) })
 
 	err := d.Run(ctx)
-	stats := d.Stats()
+
 	stop()
 	running.Wait()
+
+	return errors.Join(err, dispatcherEnded(d.Stats(), log), linkErr)
+}
+
+// dispatcherEnded logs what a dispatcher did in its life; messages that it leaves behind are an error.
+func dispatcherEnded(stats dispatcher.Stats, log zerolog.Logger) error {
 	log.Info().Uint64("messages", stats.Submitted).Int("unanswered", stats.Unanswered).
 		Interface("answers", stats.Answers).Interface("resent", stats.Resent).Interface("dropped", stats.Dropped).
 		Msg("dispatcher ended")
 
-	if err == nil && stats.Unanswered > 0 {
-		err = fmt.Errorf("%d messages were left unanswered", stats.Unanswered)
+	switch stats.Unanswered {
+	case 0:
+		return nil
+	case 1:
+		return errors.New("1 message was left unanswered")
+	default:
+		return fmt.Errorf("%d messages were left unanswered", stats.Unanswered)
+	}
+}
+
+// portTaken adds what to do to an error that says that a port is in use.
+func portTaken(err error, advice string) error {
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return fmt.Errorf("%w: another program has this port, perhaps a 'skyring up' or another dispatcher: %s", err, advice)
 	}
 
-	return errors.Join(err, linkErr)
+	return err
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/rs/zerolog"
 )
@@ -45,5 +46,14 @@ func newLogger(c LogConfig, w io.Writer) zerolog.Logger {
 		w = zerolog.ConsoleWriter{Out: w, TimeFormat: "15:04:05.000", NoColor: true}
 	}
 
-	return zerolog.New(w).Level(level).With().Timestamp().Logger()
+	return zerolog.New(w).Level(level).Hook(clock{})
+}
+
+// clock adds the time to each line, to the millisecond and with its zone. zerolog's own way counts whole seconds
+// unless a variable of its package is changed for everybody.
+type clock struct{}
+
+// Run implements zerolog.Hook.
+func (clock) Run(e *zerolog.Event, _ zerolog.Level, _ string) {
+	e.Str(zerolog.TimestampFieldName, time.Now().Format("2006-01-02T15:04:05.000Z07:00"))
 }

@@ -99,7 +99,7 @@ func runUp(ctx context.Context, c *Config, stdout, stderr io.Writer) (err error)
 
 	running, err := stack.Start(ctx, cfg, log)
 	if err != nil {
-		return fmt.Errorf("up: %w", err)
+		return fmt.Errorf("up: %w", portTaken(err, moveStations+", and NATS with --nats-port N"))
 	}
 
 	stopMetrics, err := serveMetrics(ctx, c.Metrics, running, log)
@@ -122,7 +122,9 @@ func runUp(ctx context.Context, c *Config, stdout, stderr io.Writer) (err error)
 	case <-running.Done():
 	}
 
-	return errors.Join(printErr, running.Stop())
+	err = running.Stop()
+
+	return errors.Join(printErr, err, dispatcherEnded(running.Stats(), log))
 }
 
 // stack is the configuration of everything in one process, validated.

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"net"
 	"strconv"
+	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/nats-io/nats-server/v2/server"
@@ -58,6 +60,10 @@ func StartNATS(ctx context.Context, cfg NATSConfig) (*NATS, error) {
 
 	if err == nil {
 		err = cmp.Or(ctx.Err(), errNoClients)
+	}
+
+	if cfg.Port != 0 && strings.Contains(err.Error(), syscall.EADDRINUSE.Error()) { // the server tells it as text only
+		err = syscall.EADDRINUSE
 	}
 
 	where := net.JoinHostPort(options.Host, strconv.Itoa(cfg.Port))

@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"syscall"
 	"time"
 )
 
@@ -154,7 +155,21 @@ func (c RedisConfig) makeDir() (string, error) {
 		return "", fmt.Errorf("make the directory of redis-server: %w", err)
 	}
 
-	return dir, nil
+	return dir, ownDir(dir)
+}
+
+// ownDir refuses a directory that belongs to another user, who could change what the server reads in it.
+func ownDir(dir string) error {
+	info, err := os.Stat(dir)
+	if err != nil {
+		return fmt.Errorf("look at the directory of redis-server: %w", err)
+	}
+
+	if status, ok := info.Sys().(*syscall.Stat_t); ok && int(status.Uid) != os.Geteuid() {
+		return fmt.Errorf("the directory %s belongs to another user (%d): choose another directory", dir, status.Uid)
+	}
+
+	return nil
 }
 
 // freePort asks the system for a TCP port that is free on loopback now.
