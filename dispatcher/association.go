@@ -30,6 +30,8 @@ type association struct {
 	// guarded by the dispatcher's mu
 	sequence uint64
 	ordinals map[lane]uint64
+
+	unreadable int // ESSP messages in a row that tell no station
 }
 
 // lane is what ordinals count over.
@@ -159,8 +161,13 @@ func (a *association) deliver(m transport.Message) {
 	}
 }
 
-// submit numbers a message and gives it to the core. What ESSP's keys need and a message
-// lacks is an error: it is of no station, so that nobody could be answered.
+// unreadable is how many ESSP messages in a row may tell no station before their
+// association is aborted: who sends nothing else does not speak ESSP.
+const unreadable = 16
+
+// submit numbers a message and gives it to the core. An ESSP message that tells no
+// station is answered like any other, by the key of the association; too many of them
+// are an error.
 func (d *Dispatcher) submit(a *association, m transport.Message) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -170,8 +177,14 @@ func (d *Dispatcher) submit(a *association, m transport.Message) error {
 
 	if fault, ok := errors.AsType[key.Fault](err); ok {
 		d.faults[fault]++
+	}
 
-		if ppid == protocol.PPID {
+	switch {
+	case ppid != protocol.PPID:
+	case err == nil:
+		a.unreadable = 0
+	default:
+		if a.unreadable++; a.unreadable > unreadable {
 			return err
 		}
 	}

@@ -197,17 +197,45 @@ func TestRefusedIsDoneAndMayAbort(t *testing.T) {
 	}
 }
 
-// What tells no station could not be answered: its sender loses the association, and
-// nobody else anything.
+// What tells no station is answered, by the key of its association. Who sends nothing
+// else loses the association, and nobody else anything.
 func TestESSPWithoutStationEndsItsAssociation(t *testing.T) {
 	url := startNATS(t, -1).ClientURL()
 	s := newStore()
-	startNode(t, url, "n1", s)
+	n := startNode(t, url, "n1", s)
+
+	var got seen
+
+	n.judge = func(e *bus.Envelope) bus.Answer {
+		if e.PPID != protocol.PPID {
+			return bus.Answer{Status: bus.Committed}
+		}
+
+		got.note(e)
+
+		return bus.Answer{Status: bus.Refused, HasReply: true, Reply: bus.Reply{PPID: protocol.PPID, Payload: []byte("no")}}
+	}
+
 	f := startDispatcher(t, url, testConfig("d1"))
 
 	both := stations(t, f, 2)
 	for _, a := range both {
 		a.listen()
+	}
+
+	const answered = 16
+
+	for n := range answered + 4 {
+		if n == 4 { // one that can be read shows that the others are mishaps
+			both[0].send(0, protocol.PPID, esspMessage(t, 1))
+		}
+
+		both[0].send(0, protocol.PPID, "short")
+		eventually(t, "an answer", func() bool { return len(both[0].answers(protocol.PPID)) > n })
+	}
+
+	if e := got.all()[0]; key.KindOf(e.Key) != key.KindAssociation || string(e.Payload) != "short" {
+		t.Errorf("%+v", e)
 	}
 
 	both[0].send(0, protocol.PPID, "short")
@@ -219,7 +247,7 @@ func TestESSPWithoutStationEndsItsAssociation(t *testing.T) {
 	both[1].send(0, unknownPPID, "x")
 	eventually(t, "the other's receipt", func() bool { return both[1].received() == 1 })
 
-	if st := f.Stats(); st.Dropped[dispatcher.DropMalformed.String()] != 1 || st.Submitted != 1 {
+	if st := f.Stats(); st.Dropped[dispatcher.DropMalformed.String()] != 1 || st.Submitted != answered+6 {
 		t.Errorf("%+v", st)
 	}
 }

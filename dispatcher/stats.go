@@ -36,7 +36,7 @@ const (
 	DropReplyQueue
 	// DropReplySend is a reply, receipt or delivery that could not be sent.
 	DropReplySend
-	// DropMalformed is an ESSP message without what tells its station; its association is aborted.
+	// DropMalformed is an ESSP message that tells no station, after many of them in a row; its association is aborted.
 	DropMalformed
 	// DropDeliverFrame is a frame of messages for stations that is malformed.
 	DropDeliverFrame

@@ -205,6 +205,15 @@ func replay(tx statestore.Transaction) bus.Answer {
 
 // apply runs the handler of the session on an input, and checks what it gives.
 func (t *turn) apply(in Input) (Result, error) {
+	in.Now, in.Node = t.in.now, t.node
+	if handler := t.handlers.unreadable(t.in.key, in); handler != nil {
+		r, err := apply(handler, Session{Key: t.in.key}, in)
+		r.Discard = true
+		if err == nil {
+			err = t.check(in.Kind, &r)
+		}
+		return r, err
+	}
 	current, owner := t.record(), t.handlers.owner(t.in.key, in.Message.PPID)
 	s := Session{Key: t.in.key}
 	if current != nil {
@@ -217,7 +226,6 @@ func (t *turn) apply(in Input) (Result, error) {
 	if err != nil {
 		return Result{}, err
 	}
-	in.Now, in.Node = t.in.now, t.node
 	r, err := apply(handler, s, in)
 	if err == nil {
 		err = t.check(in.Kind, &r)

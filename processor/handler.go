@@ -137,6 +137,7 @@ type Handlers struct {
 	standard Handler
 	byPPID   map[uint32]Handler
 	byKind   map[key.Kind]Handler
+	lost     map[uint32]Handler // by PPID, see ForUnreadable
 }
 
 // NewHandlers has one handler for every payload protocol.
@@ -162,6 +163,27 @@ func (h Handlers) ForKind(kind key.Kind, handler Handler) Handlers {
 	m[kind] = handler
 	h.byKind = m
 	return h
+}
+
+// ForUnreadable is h with a handler for what of a payload protocol tells no session: such a message has the key of its association, but is no part of
+// that session, and whatever it is, nothing may come of it but an answer. The handler gets no body, and whatever its
+// result is, it is discarded but for the reply.
+func (h Handlers) ForUnreadable(ppid uint32, handler Handler) Handlers {
+	m := maps.Clone(h.lost)
+	if m == nil {
+		m = map[uint32]Handler{}
+	}
+	m[ppid] = handler
+	h.lost = m
+	return h
+}
+
+// unreadable is the handler for a message that tells no session, nil for any other.
+func (h Handlers) unreadable(k []byte, in Input) Handler { //nolint:ireturn // whose handler it is, is the question
+	if in.Kind != FromAssociation || key.KindOf(k) != key.KindAssociation {
+		return nil
+	}
+	return h.lost[in.Message.PPID]
 }
 
 // errNoHandler means that a session belongs to a handler that this processor does not have: another version of the program may.

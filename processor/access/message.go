@@ -34,7 +34,7 @@ func (t *turn) message() {
 // malformed tells the sender what is wrong, and does nothing else whoever it is. Responses and notices get no answer, lest two sides go on for ever.
 func (t *turn) malformed(h protocol.Header, err error) {
 	var fault *protocol.DecodeError
-	if !errors.As(err, &fault) || isNotice(h.Type) || h.Response() {
+	if !errors.As(err, &fault) || IsNotice(h.Type) || h.Response() {
 		return
 	}
 	h.Station, h.Priority = t.id, min(h.Priority, protocol.MaxPriority)
@@ -87,7 +87,7 @@ func (t *turn) fromLeg(h protocol.Header, m protocol.Message) {
 		t.response(h, m)
 	case h.Type == protocol.TypeHeartbeat && t.station.State.On():
 		t.answer(h, protocol.HeartbeatAck{})
-	case isNotice(h.Type) && h.Type != protocol.TypeReleaseComplete && h.Type != protocol.TypeStatus:
+	case IsNotice(h.Type) && h.Type != protocol.TypeReleaseComplete && h.Type != protocol.TypeStatus:
 		// nothing to do
 	case !fromStations(h.Type):
 		t.answer(h, protocol.Error{Cause: protocol.CauseMessageIncompatible})
@@ -130,8 +130,8 @@ func fromStations(m protocol.Type) bool {
 	}
 }
 
-// isNotice tells whether a message that is no response is not answered (section 6.1 of docs/essp.md).
-func isNotice(m protocol.Type) bool {
+// IsNotice tells whether a message that is no response is not answered (section 6.1 of docs/essp.md).
+func IsNotice(m protocol.Type) bool {
 	switch m { //nolint:exhaustive // the others are requests
 	case protocol.TypeLogonPrompt, protocol.TypeOverload, protocol.TypeError, protocol.TypeCallProceeding, protocol.TypeCallConnectAck,
 		protocol.TypeReleaseComplete, protocol.TypeStatus:

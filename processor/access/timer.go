@@ -101,7 +101,7 @@ func (t *turn) request(h protocol.Header, m protocol.Message) {
 	t.station.Sequence++
 	h.Station, h.Sequence = t.id, t.station.Sequence
 	payload := t.encode(h, m)
-	if isNotice(m.Type()) {
+	if IsNotice(m.Type()) {
 		t.toLeg(payload)
 		return
 	}

@@ -20,7 +20,7 @@ func (t *turn) transaction(h protocol.Header, m protocol.Message) {
 		return
 	}
 	if h.Sequence <= memory.mark(h.Call) && t.without != markRule {
-		if !isNotice(h.Type) {
+		if !IsNotice(h.Type) {
 			t.answer(h, protocol.Status{State: t.stateOf(h.Call), Cause: protocol.CauseTransactionOld})
 		}
 		return
@@ -46,7 +46,7 @@ func (t *turn) repeated(h protocol.Header, tx *Transaction) {
 	switch {
 	case len(tx.Response) > 0:
 		t.reply(tx.Response)
-	case !isNotice(h.Type) && t.station.call(h.Call) == nil:
+	case !IsNotice(h.Type) && t.station.call(h.Call) == nil:
 		t.answer(h, protocol.Status{State: protocol.StateIdle, Cause: protocol.CauseCallCleared})
 	}
 }

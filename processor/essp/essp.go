@@ -11,6 +11,7 @@ import (
 	"skyring/processor"
 	"skyring/processor/access"
 	"skyring/processor/call"
+	"skyring/protocol"
 	"skyring/protocol/key"
 	"skyring/statestore"
 )
@@ -54,5 +55,6 @@ func Handlers(ctx context.Context, cfg Config, store *statestore.Store, others p
 	return others.
 		ForKind(key.KindStation, access.New(cfg.Access)).
 		ForKind(key.KindCall, call.New(cfg.Call)).
-		ForKind(key.KindPool, call.Pools{}), nil
+		ForKind(key.KindPool, call.Pools{}).
+		ForUnreadable(protocol.PPID, unreadable{}), nil
 }
