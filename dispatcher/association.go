@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/rs/zerolog"
@@ -24,10 +25,15 @@ type association struct {
 	epoch      uint64
 	log        zerolog.Logger
 	credit     *credit
-	outgoing   chan outgoing           // full: the peer takes nothing, and is aborted
+	outgoing   *queue                  // full: the peer takes nothing, and is aborted
+	sent       chan struct{}           // closed when nothing more is sent
+	received   chan struct{}           // closed when nothing more comes
 	giveUp     context.CancelCauseFunc // ends the sending of replies
 
+	readingEnds func() // static after serve has begun
+
 	// guarded by the dispatcher's mu
+	muted    bool // nothing more is queued
 	sequence uint64
 	ordinals map[lane]uint64
 
@@ -45,15 +51,15 @@ var (
 	errReplyOver    = errors.New("no more replies")
 )
 
-// serve is the life of an association, from its epoch to its end. reading ends when
-// the dispatcher drains, work when it ends.
-func (d *Dispatcher) serve(reading, work context.Context, link *transport.Association) {
-	epoch, err := d.epoch(reading, link.Done())
+// serve is the life of an association, from its epoch to its end. stop ends when the
+// dispatcher drains, asking a little later, and work when it ends.
+func (d *Dispatcher) serve(stop, asking, work context.Context, link *transport.Association) {
+	readingEnds := sync.OnceFunc(func() { d.reading.Add(-1) })
+	defer readingEnds()
+
+	epoch, err := d.epoch(asking, link.Done())
 	if err != nil {
-		d.reading.Add(-1)
-		d.count.drop(DropAssociation, 1)
-		d.log.Debug().Err(err).Stringer("peer", link.PeerAddr()).Msg("association not served")
-		link.Abort("not served")
+		d.turnAway(work, link, err)
 
 		return
 	}
@@ -62,32 +68,72 @@ func (d *Dispatcher) serve(reading, work context.Context, link *transport.Associ
 	defer giveUp(errReplyOver)
 
 	a := d.newAssociation(link, epoch, giveUp)
-	defer a.credit.closeWith(work)()
-
-	var writer sync.WaitGroup
-
-	writer.Go(func() { a.send(sending) })
-
+	a.readingEnds = readingEnds
 	d.register(a)
 	a.log.Debug().Msg("association begins")
 
-	err = link.Receive(reading, a.deliver)
-	d.reading.Add(-1)
+	var tasks sync.WaitGroup
 
-	if link.Err() == nil { // the dispatcher drains: what is in flight may still be answered
-		select {
-		case <-d.drained:
-		case <-link.Done():
+	tasks.Go(func() {
+		defer close(a.sent)
+
+		a.send(sending)
+	})
+	tasks.Add(1)
+
+	running := context.AfterFunc(stop, func() {
+		defer tasks.Done()
+
+		a.windUp(work)
+	})
+
+	err = link.Receive(work, a.deliver) // windUp ends the association, if nothing else does
+	close(a.received)
+	readingEnds()
+	d.unregister(a)
+
+	if running() {
+		tasks.Done()
+	}
+
+	tasks.Wait()
+	a.log.Debug().Err(err).Msg("association ended")
+}
+
+// turnAway ends an association that got no epoch. What SCTP has acknowledged of it is
+// lost, and counted.
+func (d *Dispatcher) turnAway(work context.Context, link *transport.Association, why error) {
+	ctx, cancel := context.WithTimeout(work, d.cfg.AskTimeout)
+	defer cancel()
+
+	var (
+		unread  atomic.Uint64
+		reading sync.WaitGroup
+	)
+
+	reading.Go(func() { _ = link.Receive(work, func(transport.Message) { unread.Add(1) }) })
+
+	if err := link.Pause(ctx); err != nil || unread.Load() > 0 {
+		link.Abort("not served")
+	}
+
+	_ = link.Close(ctx) // its reason does not matter any more
+
+	reading.Wait()
+	d.count.drop(DropAssociation, 1)
+
+	level := zerolog.DebugLevel
+	if n := unread.Load(); n > 0 {
+		level = zerolog.ErrorLevel
+
+		d.count.drop(DropUnread, int(n)) //nolint:gosec // bounded by the window
+
+		if d.draining.Load() {
+			d.unread.Add(n)
 		}
 	}
 
-	d.unregister(a)
-
-	late := time.AfterFunc(d.cfg.DrainTimeout, func() { giveUp(errTakesNothing) })
-	defer late.Stop()
-
-	writer.Wait()
-	a.close(work, err)
+	d.log.WithLevel(level).Err(why).Stringer("peer", link.PeerAddr()).Uint64("unread", unread.Load()).Msg("association not served")
 }
 
 func (d *Dispatcher) newAssociation(link *transport.Association, epoch uint64, giveUp context.CancelCauseFunc) *association {
@@ -98,7 +144,9 @@ func (d *Dispatcher) newAssociation(link *transport.Association, epoch uint64, g
 		log: d.log.With().Uint64("epoch", epoch).Stringer("peer", link.PeerAddr()).
 			Uint16("peerPort", link.PeerPort()).Logger(),
 		credit:   newCredit(d.cfg.AssociationMessages, d.cfg.AssociationBytes),
-		outgoing: make(chan outgoing, d.cfg.ReplyQueue),
+		outgoing: newQueue(d.cfg.ReplyQueue),
+		sent:     make(chan struct{}),
+		received: make(chan struct{}),
 		giveUp:   giveUp,
 		ordinals: make(map[lane]uint64),
 	}
@@ -117,23 +165,8 @@ func (d *Dispatcher) unregister(a *association) {
 	defer d.mu.Unlock()
 
 	delete(d.associations, a.epoch)
-	close(a.outgoing)
-}
-
-// close shuts an association down that has not ended yet.
-func (a *association) close(work context.Context, received error) {
-	if err := a.link.Err(); err != nil {
-		a.log.Debug().Err(err).Msg("association ended")
-
-		return
-	}
-
-	ctx, cancel := context.WithTimeout(work, a.dispatcher.cfg.DrainTimeout)
-	defer cancel()
-
-	if err := a.link.Close(ctx); err != nil {
-		a.log.Debug().Err(errors.Join(received, err)).Msg("association aborted")
-	}
+	a.muted = true
+	a.outgoing.close()
 }
 
 // deliver takes one message from the association. It blocks while too much of the
@@ -150,6 +183,7 @@ func (a *association) deliver(m transport.Message) {
 
 	if !a.credit.acquire(len(m.Payload)) {
 		d.count.drop(DropUnread, 1)
+		d.unread.Add(1)
 
 		return
 	}

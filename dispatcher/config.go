@@ -71,7 +71,7 @@ type Config struct {
 	AskTimeout time.Duration `env:"ASK_TIMEOUT" yaml:"askTimeout"`
 	// ClockRefresh is the interval at which Redis' clock is asked for.
 	ClockRefresh time.Duration `env:"CLOCK_REFRESH" yaml:"clockRefresh"`
-	// DrainTimeout is how long messages in flight may take when the dispatcher ends, and associations to close.
+	// DrainTimeout is how long the dispatcher takes at most to end: three quarters for messages in flight to be answered, the rest for associations to close.
 	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" yaml:"drainTimeout"`
 }
 

@@ -1,9 +1,6 @@
 package dispatcher
 
-import (
-	"context"
-	"sync"
-)
+import "sync"
 
 // credit bounds what of one association is unanswered. When it is used up, acquire
 // blocks, nothing more is read, and SCTP's window closes.
@@ -52,14 +49,11 @@ func (c *credit) release(size int) {
 	c.freed.Broadcast()
 }
 
-// closeWith makes acquire fail from the end of ctx on. The function that it returns
-// undoes that.
-func (c *credit) closeWith(ctx context.Context) func() bool {
-	return context.AfterFunc(ctx, func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
+// close makes acquire fail from now on.
+func (c *credit) close() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
 
-		c.closed = true
-		c.freed.Broadcast()
-	})
+	c.closed = true
+	c.freed.Broadcast()
 }

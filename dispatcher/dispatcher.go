@@ -31,13 +31,20 @@ type Dispatcher struct {
 	subject     string        // ours, for answers
 	changed     chan struct{} // one token: membership wants a look
 	clockDoubt  chan struct{} // one token: the clock of Redis wants to be asked for
-	drained     chan struct{} // closed when nothing more will be answered
+	drains      chan struct{} // closed when draining begins
+	drained     chan struct{} // closed when all is answered, or has had its time
 
 	count    counters
 	courier  courier
 	asker    asker
 	reading  atomic.Int32 // associations whose reading has not ended
 	draining atomic.Bool
+	complete atomic.Bool   // all was answered when drained was closed
+	unread   atomic.Uint64 // messages that SCTP has acknowledged and nobody took, as the dispatcher ended
+
+	// set before drains is closed
+	answerBy time.Time
+	closeBy  time.Time
 
 	mu           sync.Mutex
 	core         *routing.Core            // guarded by mu
@@ -79,6 +86,7 @@ func New(cfg Config, endpoint *transport.Endpoint, conn *bus.Conn, log zerolog.L
 		subject:      cfg.Namespace.Dispatcher(cfg.ID),
 		changed:      make(chan struct{}, 1),
 		clockDoubt:   make(chan struct{}, 1),
+		drains:       make(chan struct{}),
 		drained:      make(chan struct{}),
 		core:         routing.New(cfg.routing(), seed),
 		associations: make(map[uint64]*association),
@@ -101,9 +109,10 @@ func random64() uint64 {
 // now is the time that the core goes by.
 func (d *Dispatcher) now() time.Duration { return time.Since(d.began) }
 
-// Run serves until ctx ends, then drains: it accepts and reads nothing more, waits up
-// to DrainTimeout for what is in flight, sends the replies and receipts, and shuts the
-// associations down. An endpoint that ends first is an error. Call it once.
+// Run serves until ctx ends, then drains, within DrainTimeout: it accepts nothing more,
+// brings all that SCTP has acknowledged to its commit, sends the replies and receipts, and
+// shuts the associations down. Messages that are left are an error, and so is an endpoint
+// that ends first. Call it once.
 func (d *Dispatcher) Run(ctx context.Context) error {
 	work, stop := context.WithCancel(context.WithoutCancel(ctx))
 	defer stop()
@@ -121,7 +130,10 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 		return err
 	}
 
-	var background, readers sync.WaitGroup
+	asking, stopAsking := context.WithCancel(work)
+	defer stopAsking()
+
+	var background, serving sync.WaitGroup
 
 	background.Go(func() { d.keepMembers(work) })
 	background.Go(func() { d.keepClock(work) })
@@ -129,28 +141,35 @@ func (d *Dispatcher) Run(ctx context.Context) error {
 
 	d.log.Info().Str("namespace", string(d.cfg.Namespace)).Stringer("address", d.endpoint.LocalAddr()).Msg("dispatcher serves")
 
-	err = d.accept(ctx, work, &readers)
-	d.drain(work, &readers)
+	err = d.accept(ctx, func(link *transport.Association) {
+		d.reading.Add(1)
+		serving.Go(func() { d.serve(ctx, asking, work, link) })
+	})
+	err = errors.Join(err, d.drain(work, stopAsking, &serving))
+
 	stop()
 	background.Wait()
 
 	return err
 }
 
-// accept serves associations until ctx or the endpoint ends.
-func (d *Dispatcher) accept(ctx, work context.Context, readers *sync.WaitGroup) error {
-	for {
+// accept serves associations until ctx or the endpoint ends, and those that wait then.
+func (d *Dispatcher) accept(ctx context.Context, serve func(*transport.Association)) error {
+	for refused := false; ; {
 		link, err := d.endpoint.Accept(ctx)
-		if ctx.Err() != nil {
-			return nil //nolint:nilerr // the end of ctx is how it ends
-		}
 
-		if err != nil {
+		switch {
+		case err == nil:
+			serve(link)
+		case ctx.Err() != nil && !refused:
+			refused = true
+
+			d.endpoint.Refuse() // then those that have come meanwhile
+		case ctx.Err() != nil:
+			return nil //nolint:nilerr // the end of ctx is how it ends
+		default:
 			return fmt.Errorf("dispatcher %s: %w", d.cfg.ID, err)
 		}
-
-		d.reading.Add(1)
-		readers.Go(func() { d.serve(ctx, work, link) })
 	}
 }
 

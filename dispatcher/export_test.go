@@ -16,7 +16,7 @@ func (d *Dispatcher) NewFeed(epoch uint64, inFlight int) *Feed {
 		dispatcher: d,
 		epoch:      epoch,
 		credit:     newCredit(inFlight, d.cfg.AssociationBytes),
-		outgoing:   make(chan outgoing, 1<<13), // never full: credit comes back before the reply is taken
+		outgoing:   newQueue(1 << 13), // never full: credit comes back before the reply is taken
 		giveUp:     func(error) {},
 		ordinals:   make(map[lane]uint64),
 	}
@@ -29,7 +29,11 @@ func (d *Dispatcher) NewFeed(epoch uint64, inFlight int) *Feed {
 func (f *Feed) Deliver(m transport.Message) { f.a.deliver(m) }
 
 // Reply waits for the next message to be sent to the station.
-func (f *Feed) Reply() transport.Message { return (<-f.a.outgoing).Message }
+func (f *Feed) Reply() transport.Message {
+	o, _ := f.a.outgoing.take()
+
+	return o.Message
+}
 
 // Serve runs the dispatcher without accepting associations, until the function that
 // it returns is called.

@@ -330,7 +330,8 @@ type front struct {
 	*dispatcher.Dispatcher
 
 	addr  netip.AddrPort
-	drain func() // ends it and waits until it has
+	end   func() error // ends it and waits until it has
+	drain func()       // the same, and nothing may be left
 }
 
 func loopback() netip.AddrPort { return netip.MustParseAddrPort("127.0.0.1:0") }
@@ -379,21 +380,26 @@ func startDispatcher(t *testing.T, url string, cfg dispatcher.Config) *front {
 
 	go func() { ended <- d.Run(ctx) }()
 
-	drain := sync.OnceFunc(func() {
+	end := sync.OnceValue(func() error {
 		stop()
 
 		select {
 		case err := <-ended:
-			if err != nil {
-				t.Errorf("dispatcher: %v", err)
-			}
+			return err
 		case <-time.After(patience):
 			t.Error("the dispatcher does not end")
+
+			return nil
 		}
 	})
-	t.Cleanup(drain)
+	drain := func() {
+		if err := end(); err != nil {
+			t.Errorf("dispatcher: %v", err)
+		}
+	}
+	t.Cleanup(func() { _ = end() })
 
-	return &front{Dispatcher: d, addr: e.LocalAddr(), drain: drain}
+	return &front{Dispatcher: d, addr: e.LocalAddr(), end: end, drain: drain}
 }
 
 // station is the far end of an association.

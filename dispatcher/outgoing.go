@@ -46,17 +46,22 @@ func (a *association) finished(f *routing.Finished) {
 		o.abort = causeOutdated
 	}
 
-	if len(o.Payload) > 0 || o.abort != "" {
+	switch {
+	case len(o.Payload) == 0 && o.abort == "":
+	case a.muted:
+		a.dispatcher.count.drop(DropReplyAssociation, 1)
+	default:
 		a.queue(o)
 	}
 }
 
-// queue has something sent. The caller holds the dispatcher's mu, and the association
-// is registered.
+// queue has something sent. The caller holds the dispatcher's mu.
 func (a *association) queue(o outgoing) {
-	select {
-	case a.outgoing <- o:
-	default:
+	switch a.outgoing.put(o) {
+	case putQueued:
+	case putClosed:
+		a.dispatcher.courier.settle(o.delivery, bus.NoAssociation)
+	case putFull:
 		a.dispatcher.count.drop(DropReplyQueue, 1)
 		a.dispatcher.courier.settle(o.delivery, bus.NoAssociation)
 		a.giveUp(errTakesNothing)
@@ -97,10 +102,15 @@ func receiptStatus(s bus.Status) receipt.Status {
 	}
 }
 
-// send does what is queued, in order, until unregister ends the queue, the association
-// ends, or ctx does: then the peer is aborted.
+// send does what is queued, in order, until the queue is closed. When ctx ends before,
+// the peer is aborted.
 func (a *association) send(ctx context.Context) {
-	for o := range a.outgoing {
+	for {
+		o, more := a.outgoing.take()
+		if !more {
+			return
+		}
+
 		status := bus.Taken
 
 		if len(o.Payload) > 0 && !a.sendOne(ctx, &o) {

@@ -81,7 +81,7 @@ func TestUnitsAreSound(t *testing.T) {
 func TestUnitsStartWhatThereIs(t *testing.T) {
 	defaults := DefaultConfig()
 	worst := map[string]time.Duration{
-		"skyring-dispatcher.service": 4 * defaults.Dispatcher.DrainTimeout,
+		"skyring-dispatcher.service": defaults.Dispatcher.DrainTimeout,
 		"skyring-processor@.service": 2 * defaults.Processor.DrainTimeout,
 	}
 	example := filepath.Join(repository(t), "deploy", "skyring.yaml")

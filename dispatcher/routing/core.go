@@ -170,6 +170,20 @@ func (c *Core) Reconnected(now time.Duration) {
 // Unanswered is the number of messages taken and not told as done.
 func (c *Core) Unanswered() int { return c.entries.len() }
 
+// UnansweredOf is how many messages of each association are taken and not told as done,
+// by its epoch.
+func (c *Core) UnansweredOf() map[uint64]int {
+	of := make(map[uint64]int)
+
+	for _, e := range c.entries.all {
+		if e.session != nil {
+			of[e.message.Epoch]++
+		}
+	}
+
+	return of
+}
+
 // Submitted is the number of messages taken since New.
 func (c *Core) Submitted() uint64 { return c.counts.Submitted }
 

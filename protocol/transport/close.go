@@ -10,10 +10,9 @@ import (
 
 // Close ends the association gracefully: what was sent is delivered first, then both sides forget it (SHUTDOWN). When
 // ctx ends before, the peer is sent an ABORT and the error is that of ctx. Closing an association that has ended, or that
-// the peer is closing, is no error. It ends a Pause: what the peer had taken from its user is still received.
+// the peer is closing, is no error. One that is paused stays so: see Resume.
 func (a *Association) Close(ctx context.Context) error {
 	a.closing.Store(true)
-	a.resume()
 	_ = a.pion.Shutdown(ctx) // its outcome shows in done, also when the peer was first
 	select {
 	case <-a.done:

@@ -286,7 +286,7 @@ func TestCloseErrors(t *testing.T) {
 	for c := range (transport.Stats{}).All() {
 		names[c.String()] = true
 	}
-	if len(names) != int(transport.PathFailures)+1 || names["unknown"] || names[""] {
+	if len(names) != int(transport.PausedData)+1 || names["unknown"] || names[""] {
 		t.Errorf("%d names", len(names))
 	}
 }

@@ -23,8 +23,7 @@ type intake struct {
 // holds for delivered has been delivered, and nothing else. Messages to the peer go on. The error is that of ctx, the
 // association stays paused then; or the *CloseError of one that ends meanwhile.
 //
-// Close ends the pause: a peer that is told SHUTDOWN sends what it had taken from its user before, and no more. An
-// association that is not closed in time loses its peer, whose SCTP waits for its acknowledgements.
+// A pause is for who is about to close: see Resume.
 func (a *Association) Pause(ctx context.Context) error {
 	a.shutIntake()
 	if err := a.settle(ctx); err != nil {
@@ -67,8 +66,10 @@ func (a *Association) acceptAll() {
 	}
 }
 
-// resume ends a pause.
-func (a *Association) resume() {
+// Resume ends a pause. Before Close, it lets a peer that has not yet been heard out come to its end: told SHUTDOWN, it
+// sends what it had taken from its user before, and no more. Without, such a peer does not answer SHUTDOWN, and is
+// sent an ABORT, from which it sees what was not received.
+func (a *Association) Resume() {
 	a.intake.mu.Lock()
 	a.intake.shut = false
 	a.intake.mu.Unlock()

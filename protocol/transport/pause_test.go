@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"skyring/protocol/transport"
 )
@@ -69,6 +70,7 @@ func TestPauseWithABusyPeer(t *testing.T) {
 	if err := accepted.Flush(deadline(t)); err != nil {
 		t.Error(err)
 	}
+	accepted.Resume()
 	if err := accepted.Close(deadline(t)); err != nil {
 		t.Fatal(err)
 	}
@@ -76,6 +78,30 @@ func TestPauseWithABusyPeer(t *testing.T) {
 	<-ended
 	if received.Load() != sent.Load() {
 		t.Errorf("%d taken from the user, %d delivered", sent.Load(), received.Load())
+	}
+}
+
+// A peer that has more to send is not acknowledged anything while its association is closed without Resume.
+func TestClosedWhilePaused(t *testing.T) {
+	server, client := start(t, steady()), start(t, steady())
+	dialled, accepted := connect(t, client, server)
+	received, ended := counted(t, accepted, func() {})
+	_, done := flood(t, dialled)
+	eventually(t, "traffic", func() bool { return received.Load() > 100 })
+	if err := accepted.Pause(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+	delivered := received.Load()
+	eventually(t, "more comes", func() bool { return server.Stats().Count(transport.PausedData) > 0 })
+	soon, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
+	defer cancel()
+	if err := accepted.Close(soon); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("%v", err)
+	}
+	<-done
+	<-ended
+	if acked := transport.Acknowledged(dialled); acked > delivered || received.Load() != delivered {
+		t.Errorf("%d acknowledged, %d delivered, then %d", acked, delivered, received.Load())
 	}
 }
 
