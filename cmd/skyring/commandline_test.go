@@ -2,7 +2,9 @@ package main
 
 import (
 	"bytes"
+	"compress/gzip"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -38,17 +40,18 @@ func TestUsageErrors(t *testing.T) {
 		"dispatcher --set dispatcher.expiry=55s":      "dispatcher.expiry is 55s and processor.longestExpiry 1m0s",
 		"processor --set processor.longestExpiry=35s": "at least 10s shorter",
 		"up --set dispatcher.expiry=2m":               "dispatcher.expiry is 2m0s",
-		"processor --print-config --set processor.longestExpiry=35s":    "at least 10s shorter",
-		"up --print-config --set dispatcher.window=0":                   "dispatcher.window",
-		"dispatcher --print-config --listen here":                       "sctp.listen",
-		"processor --set redis.url=http://user:secret@h:1":              "http://user:xxxxx@h:1",
-		"processor --set redis.url=redis://user:secret@host:port":       "redis://user:xxxxx@host:port",
-		"replay --target 127.0.0.1:9 --receipts off testdata/none.pcap": "--redis",
-		"replay --set dispatcher.receipts=false testdata/none.pcap":     "none.pcap",
-		"trace generate --speed 3":                                      "unknown flag: --speed",
-		"replay --speed 0.0001 testdata/none.pcap":                      "0.001",
-		"replay --times 0 testdata/none.pcap":                           "times: 0",
-		"replay --processors 0 testdata/none.pcap":                      "up.processors",
+		"processor --print-config --set processor.longestExpiry=35s":              "at least 10s shorter",
+		"up --print-config --set dispatcher.window=0":                             "dispatcher.window",
+		"dispatcher --print-config --listen here":                                 "sctp.listen",
+		"processor --set redis.url=http://user:secret@h:1":                        "http://user:xxxxx@h:1",
+		"processor --set redis.url=redis://user:secret@host:port":                 "redis://user:xxxxx@host:port",
+		"replay --target 127.0.0.1:9 --receipts off testdata/none.pcap":           "--redis",
+		"replay --set dispatcher.receipts=false testdata/none.pcap":               "none.pcap",
+		"replay --receipts on --set dispatcher.receipts=false testdata/none.pcap": "would send none",
+		"trace generate --speed 3":                                                "unknown flag: --speed",
+		"replay --speed 0.0001 testdata/none.pcap":                                "0.001",
+		"replay --times 0 testdata/none.pcap":                                     "times: 0",
+		"replay --processors 0 testdata/none.pcap":                                "up.processors",
 	} {
 		t.Run(args, func(t *testing.T) {
 			t.Parallel()
@@ -289,5 +292,52 @@ func TestVariablesOfSettings(t *testing.T) {
 
 	if !slices.Equal(read, known) {
 		t.Errorf("read %q\nknown %q", read, known)
+	}
+}
+
+// TestGeneratedForms writes the same capture plain, within gzip and to standard output.
+func TestGeneratedForms(t *testing.T) {
+	t.Parallel()
+
+	dir := t.TempDir()
+	plain, packed := filepath.Join(dir, "c.pcapng"), filepath.Join(dir, "c.pcapng.gz")
+
+	var printed, about bytes.Buffer
+
+	for _, into := range []string{plain, packed, "-"} {
+		printed.Reset()
+		about.Reset()
+
+		if err := run(t.Context(), []string{"trace", "generate", "--messages", "60", "-o", into}, &printed, &about); err != nil {
+			t.Fatal(err)
+		}
+	}
+
+	if !strings.Contains(about.String(), "-: ") {
+		t.Errorf("standard error says %q", &about)
+	}
+
+	want, err := os.ReadFile(plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if !bytes.Equal(want, printed.Bytes()) {
+		t.Errorf("%d bytes on standard output, %d in the file", printed.Len(), len(want))
+	}
+
+	file, err := os.Open(packed)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close() //nolint:errcheck // was read only
+
+	unpacked, err := gzip.NewReader(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if got, err := io.ReadAll(unpacked); err != nil || !bytes.Equal(got, want) {
+		t.Errorf("%d bytes within gzip, %d in the file: %v", len(got), len(want), err)
 	}
 }

@@ -3,9 +3,7 @@ package main
 import (
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
 
@@ -84,7 +82,8 @@ func traceGenerateCommand() *cobra.Command {
 protocol, for demonstrations and tests. Sessions begin as a Poisson process; ring and hold
 times are exponential (ETSI TS 186 008, shortened). It is no model of an operator's load.`,
 		Example: `  skyring trace generate --seed 7 --output demo.pcapng
-  skyring trace generate --associations 100 --messages 50000 --output big.pcapng`,
+  skyring trace generate --associations 100 --messages 50000 --output big.pcapng.gz
+  skyring trace generate --output - | tshark -r -`,
 		Args: exactArgs(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if output == "" {
@@ -95,11 +94,11 @@ times are exponential (ETSI TS 186 008, shortened). It is no model of an operato
 				return &usageError{err: err}
 			}
 
-			return generateTrace(cmd.OutOrStdout(), output, cfg)
+			return generateTrace(cmd.OutOrStdout(), cmd.ErrOrStderr(), output, cfg)
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVarP(&output, "output", "o", "", "the file to write")
+	flags.StringVarP(&output, "output", "o", "", "the file to write, within gzip when its name ends in .gz; -: standard output")
 	flags.Uint64Var(&cfg.Seed, "seed", cfg.Seed, "of all that is random")
 	flags.IntVar(&cfg.Associations, "associations", cfg.Associations, "associations, 1 to 10000")
 	flags.IntVar(&cfg.Messages, "messages", cfg.Messages, "user messages over all associations, about")
@@ -107,26 +106,6 @@ times are exponential (ETSI TS 186 008, shortened). It is no model of an operato
 	flags.StringVar((*string)(&cfg.Format), "format", string(cfg.Format), "pcapng or pcap")
 
 	return cmd
-}
-
-// generateTrace writes the capture to path and a line about it to w.
-func generateTrace(w io.Writer, path string, cfg generate.Config) (err error) {
-	file, err := os.Create(path)
-	if err != nil {
-		return usagef("write the capture: %w", err)
-	}
-
-	defer func() { err = errors.Join(err, file.Close()) }()
-
-	written, err := generate.Write(file, cfg)
-	if err != nil {
-		return fmt.Errorf("write the capture %s: %w", path, err)
-	}
-
-	_, err = fmt.Fprintf(w, "%s: %d packets, %d associations, %d messages, seed %d\n",
-		path, written.Packets, written.Associations, len(written.Messages), cfg.Seed)
-
-	return err
 }
 
 // writeJSON writes v as one indented object.
