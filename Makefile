@@ -15,7 +15,7 @@ help: ## list these tasks
 
 .PHONY: build
 build: ## build bin/skyring
-	$(GO) build -trimpath -o bin/skyring ./cmd/skyring
+	$(GO) build -trimpath -buildvcs=auto -o bin/skyring ./cmd/skyring
 
 .PHONY: deps
 deps: ## install what the tests need and this machine lacks (Debian packages, as root)

@@ -62,7 +62,7 @@ func runProcessor(ctx context.Context, c *Config, log zerolog.Logger) (err error
 		c.Processor.ID = defaultID("p")
 	}
 
-	if err := c.validate(c.Metrics.Validate(), within("nats", c.NATS.Validate()), within("redis", c.Redis.Validate()),
+	if err := c.validate(c.Metrics.Validate(), within("nats", c.NATS.Validate()), within("redis", c.store().Validate()),
 		within("processor", c.Processor.Validate()), within("essp", c.ESSP.Validate())); err != nil {
 		return err
 	}

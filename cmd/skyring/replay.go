@@ -150,7 +150,7 @@ func (o *replayOptions) prepareTarget(c *Config, log zerolog.Logger) (judgeFunc,
 
 		return func(cmd *cobra.Command, traces []*trace.Trace) (*replay.Verdict, error) {
 			return o.play(cmd, traces, nil, log)
-		}, nil
+		}, c.validate()
 	}
 
 	c.Redis.URL = o.redisURL

@@ -103,8 +103,8 @@ func (o *sessionOptions) withStore(cmd *cobra.Command, do func(context.Context, 
 		c.Redis.URL = runningStore(c.Up.Dir, c.Redis.URL)
 	}
 
-	if err := errors.Join(within("redis", c.Redis.Validate()), c.Log.Validate()); err != nil {
-		return &usageError{err: err}
+	if err := c.validate(within("redis", c.store().Validate())); err != nil {
+		return err
 	}
 
 	store, err := statestore.Open(cmd.Context(), c.store(), newLogger(c.Log, cmd.ErrOrStderr()))
