@@ -1,7 +1,8 @@
 // Command skyring is the signalling dispatcher for satellite gateway control
 // centres: one binary whose subcommands run the parts of it (up, dispatcher,
-// processor), replay captures through it (replay), and look into captures and
-// into what Redis holds (trace, session). `skyring help` tells the rest.
+// processor), play stations and captures against it (stations, replay), and look
+// after what it keeps and does (station, pool, cdr, session, status, node, trace).
+// `skyring help` tells the rest.
 package main
 
 import (
@@ -12,12 +13,19 @@ import (
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	// After the first signal the default action is back, so a second one ends
-	// the process at once while the first is still draining.
-	context.AfterFunc(ctx, stop)
+	ctx, cancel := context.WithCancel(context.Background())
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+
+	go func() {
+		<-signals
+		// Before anything says that it drains, the default action is back: a second
+		// signal ends the process at once.
+		signal.Stop(signals)
+		cancel()
+	}()
 
 	code := exitCode(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
-	stop()
+	cancel()
 	os.Exit(code)
 }
