@@ -33,6 +33,7 @@ func (d *Dispatcher) onAnswers(m bus.Message) {
 
 	if frame.Dispatcher() != d.incarnation { // for the one before us
 		d.count.drop(DropOtherIncarnation, frame.Len())
+		d.onForeignAnswers(frame.Dispatcher())
 
 		return
 	}

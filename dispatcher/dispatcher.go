@@ -37,6 +37,7 @@ type Dispatcher struct {
 	count    counters
 	courier  courier
 	asker    asker
+	twins    twins
 	reading  atomic.Int32 // associations whose reading has not ended
 	draining atomic.Bool
 	complete atomic.Bool   // all was answered when drained was closed
@@ -184,6 +185,7 @@ func (d *Dispatcher) subscribe() ([]*bus.Subscription, error) {
 		{d.subject, d.onFrame},
 		{d.cfg.Namespace.Heartbeats(), d.onHeartbeat},
 		{d.cfg.Namespace.DispatcherStatuses(), d.onStatus},
+		{d.cfg.Namespace.Hello(), d.onHello},
 	} {
 		subscription, err := d.conn.Subscribe(s.subject, s.handle)
 		if err != nil {

@@ -106,6 +106,7 @@ func (c *collector) faults() {
 	c.counter("resends_put_off_total", "Resends put off for want of retry budget.", func(s *Stats) uint64 { return s.NoBudget })
 	c.counter("query_failures_total", "Queries to nodes without an answer.", func(s *Stats) uint64 { return s.AskErrors })
 	c.counter("rollbacks_total", "Times that the state store was found to have lost writes.", func(s *Stats) uint64 { return s.Rollbacks })
+	c.counter("twins_total", "Other live dispatchers seen under this one's id.", func(s *Stats) uint64 { return s.Twins })
 	c.counter("nats_disconnects_total", "Times that NATS went away.", func(*Stats) uint64 { return c.dispatcher.conn.Stats().Disconnects })
 	c.counter("nats_slow_consumer_total", "Times that NATS dropped messages because the dispatcher was too slow for them.",
 		func(*Stats) uint64 { return c.dispatcher.conn.Stats().SlowConsumer })

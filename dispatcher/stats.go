@@ -42,8 +42,10 @@ const (
 	DropDeliverFrame
 	// DropDelivered is the outcome of a delivery that no processor was told of.
 	DropDelivered
+	// DropHello is a dispatcher's hello that is malformed.
+	DropHello
 
-	drops = int(DropDelivered) + 1
+	drops = int(DropHello) + 1
 )
 
 // String is the reason as counters name it.
@@ -75,6 +77,8 @@ func (d Drop) String() string {
 		return "deliver-frame"
 	case DropDelivered:
 		return "delivered"
+	case DropHello:
+		return "hello"
 	default:
 		return fmt.Sprintf("drop(%d)", uint8(d))
 	}
@@ -127,6 +131,7 @@ type Stats struct {
 	NoBudget     uint64 // resends put off for want of budget
 	AskErrors    uint64 // queries without an answer
 	Rollbacks    uint64 // times that Redis was found to have lost writes
+	Twins        uint64 // other live dispatchers seen under this one's id
 
 	Checksum uint64 // of the ring: equal on all dispatchers with the same nodes; 0: none
 	Nodes    []routing.NodeStats
@@ -165,6 +170,7 @@ func (d *Dispatcher) Stats() Stats {
 		NoBudget:     core.NoBudget,
 		AskErrors:    d.count.askErrors.Load(),
 		Rollbacks:    d.count.rollbacks.Load(),
+		Twins:        uint64(d.twins.count()), //nolint:gosec // positive
 		Checksum:     core.Checksum,
 		Nodes:        core.Nodes,
 	}

@@ -88,6 +88,7 @@ func alarms(s *Stats, conn bus.ConnStats, starved bool) []string {
 		text  string
 	}{
 		{s.Rollbacks, "Redis lost writes: epochs went back (times seen: %d)"},
+		{s.Twins, "other live dispatchers have the id " + s.ID + " (seen: %d)"},
 		{s.Dropped[routing.DropNodes.String()], "there are more nodes than maxNodes (heartbeats refused: %d)"},
 		{conn.SlowConsumer, "NATS dropped messages because this process was too slow for them (times: %d)"},
 	} {
