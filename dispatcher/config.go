@@ -50,8 +50,10 @@ type Config struct {
 	HardCap int `env:"HARD_CAP" yaml:"hardCap"`
 	// MaxBytesPerNode is how many bytes in flight a node has at most, give or take one message.
 	MaxBytesPerNode int `env:"MAX_BYTES_PER_NODE" yaml:"maxBytesPerNode"`
-	// MaxNodes is how many processors are listened to.
+	// MaxNodes is how many processors are listened to; a further one takes the place of the one that is dead for longest.
 	MaxNodes int `env:"MAX_NODES" yaml:"maxNodes"`
+	// NodeMemory is how long a processor that is gone stays listed.
+	NodeMemory time.Duration `env:"NODE_MEMORY" yaml:"nodeMemory"`
 
 	// FrameMessages is how many envelopes go into one NATS message.
 	FrameMessages int `env:"FRAME_MESSAGES" yaml:"frameMessages"`
@@ -96,6 +98,7 @@ func DefaultConfig() Config {
 		HardCap:         2048,
 		MaxBytesPerNode: 8 << 20,
 		MaxNodes:        1024,
+		NodeMemory:      10 * time.Minute,
 
 		FrameMessages: 256,
 		FrameBytes:    256 << 10,
@@ -134,6 +137,7 @@ func (c Config) Validate() error {
 		between("hardCap", c.HardCap, c.InFlightLimit, 1<<20),
 		between("maxBytesPerNode", c.MaxBytesPerNode, 64<<10, 32<<20),
 		between("maxNodes", c.MaxNodes, 1, ring.MaxNodes),
+		atLeast("nodeMemory", c.NodeMemory, 4*c.Heartbeat),
 		between("frameMessages", c.FrameMessages, 1, bus.MaxCount),
 		between("frameBytes", c.FrameBytes, 1<<10, 64<<20),
 		between("maxMessage", c.MaxMessage, 1, 64<<20),
@@ -204,5 +208,6 @@ func (c Config) routing() routing.Config {
 		Expiry:          c.Expiry,
 		Heartbeat:       c.Heartbeat,
 		MaxNodes:        c.MaxNodes,
+		NodeMemory:      c.NodeMemory,
 	}
 }

@@ -106,6 +106,13 @@ func (d *Dispatcher) look() looked {
 	d.wake()
 	d.rate.look(d.now(), d.core.Submitted())
 
+	for _, n := range d.core.Forgotten() {
+		if k := d.kicks[n]; k != nil {
+			delete(d.kicks, n)
+			close(k) // the writer ends
+		}
+	}
+
 	l := looked{events: d.core.Events(), starved: d.core.Starved()}
 	l.members, l.rebuild = d.core.RingWanted()
 
@@ -162,7 +169,7 @@ func eventLevel(e routing.Event) zerolog.Level {
 		return zerolog.WarnLevel
 	case routing.NodeSuspect, routing.NodeStalled:
 		return zerolog.WarnLevel
-	case routing.NodeUp, routing.NodeAnnounced, routing.NodeBack:
+	case routing.NodeUp, routing.NodeAnnounced, routing.NodeBack, routing.NodeForgotten:
 		return zerolog.InfoLevel
 	default:
 		return zerolog.InfoLevel
@@ -187,6 +194,8 @@ func eventMessage(k routing.EventKind) string {
 		return "two live processes have this node id: give one of them another"
 	case routing.NodeRefused:
 		return "more nodes than maxNodes: further ones are not used"
+	case routing.NodeForgotten:
+		return "node is gone for long, and forgotten"
 	default:
 		return k.String()
 	}

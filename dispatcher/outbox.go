@@ -18,7 +18,8 @@ func (d *Dispatcher) startWriter(n routing.Node) kick {
 }
 
 // writeOutbox sends frames of whatever has queued for a node while the last one was
-// on its way, until ctx ends. A frame that cannot be published is not sent again
+// on its way, until ctx ends or k is
+// closed. A frame that cannot be published is not sent again
 // here: its messages stay in flight, and their deadline or the return of NATS is
 // what sends them.
 func (d *Dispatcher) writeOutbox(ctx context.Context, n routing.Node, k kick) {
@@ -33,7 +34,10 @@ func (d *Dispatcher) writeOutbox(ctx context.Context, n routing.Node, k kick) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-k:
+		case _, more := <-k:
+			if !more { // the node is forgotten
+				return
+			}
 		}
 
 		for {

@@ -17,5 +17,6 @@ type Config struct {
 	Probe           time.Duration // silence after which a node with something in flight is probed
 	Expiry          time.Duration // how long after its sending an attempt may commit
 	Heartbeat       time.Duration // interval at which nodes report: suspect after 2.5, dead after 4 without
-	MaxNodes        int           // known nodes; further ones are not listened to
+	MaxNodes        int           // known nodes; further ones are not listened to while none of these is dead
+	NodeMemory      time.Duration // silence after which a dead node is forgotten
 }

@@ -45,6 +45,8 @@ type Core struct {
 	key      []byte // scratch of write
 	budget   budget
 
+	forgotten []Node // since Forgotten
+
 	ready  []*node    // whose outbox got its first message since Ready
 	done   []Finished // since Done
 	told   []Finished // what Done returned, to be used again
@@ -202,7 +204,7 @@ func (c *Core) Starved() bool {
 	return true
 }
 
-// Node is a handle of a node, valid for the life of the core.
+// Node is a handle of a node, valid until Forgotten returns it.
 type Node struct{ n *node }
 
 // ID is the node's id.
@@ -220,7 +222,7 @@ func (c *Core) Ready(dst []Node) []Node {
 	return dst
 }
 
-// Nodes returns all nodes from the given number on, in order of their first heartbeat.
+// Nodes returns all known nodes from the given number on, in order of their first heartbeat.
 func (c *Core) Nodes(from int) []Node {
 	var all []Node
 	for _, n := range c.nodes[from:] {

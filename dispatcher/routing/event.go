@@ -22,6 +22,8 @@ const (
 	NodeTwin
 	// NodeRefused is a node beyond the number that is listened to.
 	NodeRefused
+	// NodeForgotten is a node that was dead for long, or had to make room.
+	NodeForgotten
 )
 
 // String is the event as logs name it.
@@ -43,6 +45,8 @@ func (k EventKind) String() string {
 		return "twin"
 	case NodeRefused:
 		return "refused"
+	case NodeForgotten:
+		return "forgotten"
 	default:
 		return fmt.Sprintf("event(%d)", uint8(k))
 	}

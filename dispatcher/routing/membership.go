@@ -43,7 +43,7 @@ func (c *Core) Heartbeat(now time.Duration, h bus.Heartbeat) {
 
 // meet makes a node that is heard of for the first time, nil: there are too many.
 func (c *Core) meet(h bus.Heartbeat) *node {
-	if len(c.nodes) >= c.cfg.MaxNodes {
+	if len(c.nodes) >= c.cfg.MaxNodes && !c.makeRoom() {
 		if c.counts.Dropped[DropNodes]++; c.counts.Dropped[DropNodes] == 1 {
 			c.emit(Event{Kind: NodeRefused, Node: h.ID})
 		}
@@ -132,6 +132,8 @@ func (c *Core) revive(n *node) {
 
 // watch looks for heartbeats that are missing.
 func (c *Core) watch() {
+	c.forgetWhere(func(n *node) bool { return c.clock-n.beatAt > c.cfg.NodeMemory })
+
 	for _, n := range c.nodes {
 		if !n.alive {
 			continue
@@ -169,7 +171,8 @@ func (c *Core) RingWanted() ([]ring.Node, bool) {
 	return members, true
 }
 
-// SetRing makes picks go by a new ring. Keys that are bound stay so.
+// SetRing makes picks go by a new ring. Keys that are bound stay so. A member that was
+// forgotten since RingWanted is never picked.
 func (c *Core) SetRing(now time.Duration, r *ring.Ring) {
 	c.at(now)
 
@@ -182,11 +185,18 @@ func (c *Core) SetRing(now time.Duration, r *ring.Ring) {
 
 	for i := range r.Len() {
 		n := c.byID[r.Node(i).ID]
-		n.ringIndex = i
-		n.state = ring.Ineligible
 		c.byRing = append(c.byRing, n)
 
 		r.SetState(i, ring.Ineligible)
+
+		if n == nil {
+			c.ringStale = true
+
+			continue
+		}
+
+		n.ringIndex = i
+		n.state = ring.Ineligible
 		n.refresh(c)
 	}
 

@@ -84,6 +84,7 @@ func testConfig() routing.Config {
 		Expiry:          3 * time.Second,
 		Heartbeat:       time.Second,
 		MaxNodes:        16,
+		NodeMemory:      10 * time.Minute,
 	}
 }
 
@@ -92,6 +93,8 @@ func newWorld(t *rapid.T) *world {
 	cfg.InFlightLimit = rapid.SampledFrom([]int{3, 6, 60}).Draw(t, "limit")
 	cfg.MaxBytesPerNode = rapid.SampledFrom([]int{2000, 100_000}).Draw(t, "bytes")
 	cfg.HardCap = cfg.InFlightLimit * 2
+	cfg.NodeMemory = rapid.SampledFrom([]time.Duration{cfg.Heartbeat, 10 * time.Minute}).Draw(t, "memory")
+	cfg.MaxNodes = rapid.SampledFrom([]int{4, 16}).Draw(t, "maxNodes")
 
 	w := &world{
 		t:         t,

@@ -181,6 +181,7 @@ func (s *scene) config(t *testing.T, a arguments) {
 	s.cfg.MaxBytesPerNode = a.number(t, "bytes", s.cfg.MaxBytesPerNode)
 	s.cfg.RetryRate = float64(a.number(t, "retryRate", int(s.cfg.RetryRate)))
 	s.cfg.MaxNodes = a.number(t, "maxNodes", s.cfg.MaxNodes)
+	s.cfg.NodeMemory = time.Duration(a.number(t, "nodeMemory", int(s.cfg.NodeMemory/time.Millisecond))) * time.Millisecond
 	s.cfg.Probe = time.Duration(a.number(t, "probe", int(s.cfg.Probe/time.Millisecond))) * time.Millisecond
 	s.core = routing.New(s.cfg, 1)
 }

@@ -1,0 +1,61 @@
+package routing_test
+
+import (
+	"testing"
+	"time"
+
+	"skyring/dispatcher/routing"
+	"skyring/protocol/bus"
+	"skyring/ring"
+)
+
+// A ring takes a while to build. A member that is forgotten meanwhile is not picked, and
+// the next ring is without it.
+func TestRingOfAForgottenNode(t *testing.T) {
+	cfg := testConfig()
+	cfg.NodeMemory = 10 * time.Millisecond
+	core := routing.New(cfg, 1)
+
+	for i, id := range []string{"a", "b"} {
+		core.Heartbeat(0, bus.Heartbeat{ID: id, Incarnation: uint64(i + 1), Sequence: 1, State: bus.Ready, Capacity: 100})
+	}
+
+	build := func() *ring.Ring {
+		members, wanted := core.RingWanted()
+		if !wanted {
+			t.Fatal("no ring is wanted")
+		}
+
+		r, err := ring.Build(members, ring.Config{Bits: 8})
+		if err != nil {
+			t.Fatal(err)
+		}
+
+		return r
+	}
+
+	r := build()
+
+	core.NoResponders(time.Millisecond, "b")
+	core.Tick(100 * time.Millisecond)
+
+	if f := core.Forgotten(); len(f) != 1 || f[0].ID() != "b" {
+		t.Fatalf("%v", f)
+	}
+
+	core.SetRing(100*time.Millisecond, r)
+
+	for hash := range uint64(100) {
+		core.Submit(100*time.Millisecond, &routing.Message{
+			Epoch: 1, Sequence: hash + 1, Key: []byte{byte(hash)}, Hash: hash << 56,
+		})
+	}
+
+	if s := core.Stats(); len(s.Nodes) != 1 || s.Nodes[0].InFlight != cfg.HardCap {
+		t.Errorf("%+v", s.Nodes)
+	}
+
+	if r := build(); r.Len() != 1 {
+		t.Errorf("%d members", r.Len())
+	}
+}
