@@ -129,7 +129,7 @@ func (p *player) send(ctx context.Context, r *round) error {
 	}
 
 	if len(refusals) > 0 {
-		return fmt.Errorf("%d messages were refused, the first: %w", len(refusals), refusals[0])
+		return fmt.Errorf("%s refused, the first: %w", plural(uint64(len(refusals)), "message"), refusals[0])
 	}
 
 	return nil

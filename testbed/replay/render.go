@@ -55,7 +55,7 @@ func (v *Verdict) renderOddities(b *strings.Builder) {
 		count uint64
 		text  string
 	}{
-		{v.Unsent, "could not be sent"},
+		{v.Unsent, "were not sent"},
 		{v.Unanswered, "unanswered: what became of them is not known"},
 		{v.Quarantined, "set aside by the target, which fails on them"},
 		{v.Unexpected, "receipts that match no message"},
