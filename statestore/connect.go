@@ -74,8 +74,7 @@ func explain(err error, t target) (sentence error, final bool) {
 
 // isRefusal tells whether a server answered with an error that does not pass by itself.
 func isRefusal(err error) bool {
-	var reply redis.Error
-	if !errors.As(err, &reply) {
+	if _, reply := errors.AsType[redis.Error](err); !reply {
 		return false
 	}
 	for _, passing := range []string{"BUSY", "CLUSTERDOWN", "MASTERDOWN", "READONLY", "TRYAGAIN", "max number of clients", "ERR max number of clients"} {
