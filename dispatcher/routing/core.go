@@ -38,7 +38,7 @@ type Core struct {
 
 	sessions map[string]*session
 	idle     []*session
-	parked   list[session]
+	parked   parking
 	entries  pool
 	mortal   list[entry] // unanswered ones that are given up at some time, the first one first
 	timers   wheel
@@ -64,6 +64,7 @@ func New(cfg Config, seed uint64) *Core {
 		byID:          make(map[string]*node),
 		byIncarnation: make(map[uint64]*node),
 		sessions:      make(map[string]*session),
+		parked:        parking{sources: make(map[uint64]*source)},
 		timers:        wheel{left: -1},
 		budget:        budget{share: cfg.RetryShare, rate: cfg.RetryRate, limit: limit, tokens: limit},
 	}

@@ -5,7 +5,7 @@
 //
 //	Submit --> session (one key's unanswered messages, in order of arrival)
 //	              |  pick: ring, own in-flight counts            no room: parked,
-//	              v                                              first come, first served
+//	              v                                              associations take turns
 //	           node (one for all of the key that is in flight)
 //	              |  outbox: up to Window messages, counted from the oldest unanswered
 //	              v

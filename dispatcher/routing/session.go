@@ -28,7 +28,8 @@ type session struct {
 	again   int   // resends for other reasons since the last progress
 
 	atNode hook[session] // while bound
-	parked hook[session] // while parked
+	parked hook[session] // while parked, in its source
+	source *source       // while parked
 }
 
 // session returns the one of a key, a new one if need be.
@@ -59,7 +60,7 @@ func (c *Core) session(m *Message) *session {
 func (c *Core) release(s *session) {
 	delete(c.sessions, s.key)
 	s.unbind()
-	s.parked.remove()
+	c.parked.remove(s)
 	s.wait.place.remove()
 
 	s.key, s.hash, s.next = "", 0, nil
@@ -78,14 +79,15 @@ func (s *session) unbind() {
 }
 
 // advance sends what may be sent of a session: up to the window to the node that it
-// is bound to. Once nothing of it is in flight it leaves a node that takes no more.
+// is bound to. Once nothing of it is in flight it leaves a node that takes no more, or
+// that others wait for.
 func (c *Core) advance(s *session) {
 	if s.waiting || s.parked.linked() || s.next == nil {
 		return
 	}
 
 	if s.node != nil {
-		if s.node.open() {
+		if s.node.open() && c.parked.len() == 0 {
 			c.feed(s, false)
 		}
 
@@ -100,11 +102,11 @@ func (c *Core) advance(s *session) {
 }
 
 // launch binds a session of which nothing is in flight to a node and sends, or parks
-// it. Who is parked already comes first.
+// it. Who is parked already has its turn first.
 func (c *Core) launch(s *session, avoid *node) {
 	if c.parked.len() > 0 || !c.pick(s, avoid) {
 		c.counts.Parked++
-		c.parked.pushBack(&s.parked)
+		c.parked.add(s)
 
 		return
 	}
@@ -198,10 +200,10 @@ func (c *Core) recallAll(s *session) {
 	s.unbind()
 }
 
-// unpark lets parked sessions in, first come, first served, while there is room.
+// unpark lets parked sessions in while there is room, association by association.
 func (c *Core) unpark() {
-	for s := c.parked.front(); s != nil && c.pick(s, nil); s = c.parked.front() {
-		s.parked.remove()
+	for s := c.parked.first(); s != nil && c.pick(s, nil); s = c.parked.first() {
+		c.parked.take()
 		c.feed(s, true)
 	}
 }
