@@ -1,6 +1,7 @@
 package processor
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/rs/zerolog"
@@ -25,6 +26,12 @@ func (w *worker) decide(g *group) {
 		n, _ := w.strikes.Get(f.id)
 		w.strikes.Add(f.id, n+1)
 		w.handlerFaults.Add(1)
+		if errors.Is(f.err, errNoHandler) { // it comes again until a processor has the handler
+			w.sometimes.Do(func() {
+				w.log.Warn().Err(f.err).Str("session", format(g.input.key)).Msg("left to another version of the program")
+			})
+			continue
+		}
 		level, text := zerolog.WarnLevel, "handler failed on a "
 		if f.final {
 			level, text = zerolog.ErrorLevel, "handler failed for good, set aside a "

@@ -29,10 +29,15 @@ type Config struct {
 	SweepAge   time.Duration `env:"SWEEP_AGE" yaml:"sweepAge"`     // outboxes that nobody emptied after it are looked after, and timers that did not fire, again and again
 	SweepLimit int           `env:"SWEEP_LIMIT" yaml:"sweepLimit"` // timers, and outboxes, taken at one look
 
+	CDRKeep time.Duration `env:"CDR_KEEP" yaml:"cdrKeep"` // call data records are forgotten after it; 0: never
+
 	Heartbeat    time.Duration `env:"HEARTBEAT"     yaml:"heartbeat"`    // interval, give or take a fifth at random
 	DrainQuiet   time.Duration `env:"DRAIN_QUIET"   yaml:"drainQuiet"`   // drained is who had nothing to do for so long
 	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" yaml:"drainTimeout"` // the longest time to drain
 }
+
+// shortestKeep leaves time to export call data records.
+const shortestKeep = time.Minute
 
 // DefaultConfig lacks the id alone.
 func DefaultConfig() Config {
@@ -99,6 +104,9 @@ func (c Config) Validate() error {
 		if d.value < d.least {
 			faults = append(faults, fmt.Errorf("%s: %v must be at least %v", d.key, d.value, d.least))
 		}
+	}
+	if c.CDRKeep != 0 && c.CDRKeep < shortestKeep {
+		faults = append(faults, fmt.Errorf("cdrKeep: %v must be at least %v, or 0 to keep all", c.CDRKeep, shortestKeep))
 	}
 	return errors.Join(faults...)
 }

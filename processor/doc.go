@@ -42,6 +42,22 @@
 //   - a timer fires only in the generation in which it is armed;
 //   - each carries an expiry by the store's clock, inside the commit; tombstones outlive it.
 //
+// # After a crash
+//
+// Whatever a processor was about to do when it died is in the records that it had committed; what it had not committed did not happen. A chain of
+// sessions, as those of a call, so stops between two commits and goes on from there:
+//
+//   - its leases end after two thirds of LeaseTTL, and the others, which hear it no more, take its partitions with the next look, all within LeaseTTL;
+//   - timers that are due fire with the next TimerTick, those that it had fired and not committed too;
+//   - outboxes that are not empty are swept SweepAge after their last commit. What was offered before is offered again, from the oldest: a destination
+//     that has it already only acknowledges;
+//   - what a session waits for on the leg goes again, in order; a station knows repetitions by their sequence;
+//   - what another processor has changed meanwhile is a conflict, and is judged anew on what is there.
+//
+// An outbox that has waited for a minute is looked after every tenth SweepAge only: what it waits for is a dispatcher that sleeps, or a handler that
+// only another version of the program has. A partition whose owner is there and does not take it is adopted after two LeaseTTL. That a chain ends
+// even if a station or its dispatcher never comes back is for the timers of its handlers.
+//
 // A partition belongs to the live processor with the highest hash of its id and the partition's number, by a lease in the store. Leases save work;
 // when two processors believe to have one, all is done twice and takes effect once.
 package processor

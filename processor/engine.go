@@ -2,10 +2,12 @@ package processor
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 
 	"skyring/protocol/bus"
+	"skyring/protocol/key"
 	"skyring/statestore"
 )
 
@@ -221,6 +223,9 @@ func (t *turn) apply(in Input) (Result, error) {
 		if current.Handler != 0 || owner < kindOwner {
 			owner = current.Handler
 		}
+	}
+	if current == nil && in.Kind == FromSession && owner < kindOwner {
+		return Result{}, fmt.Errorf("%w for notifications of kind %v", errNoHandler, key.KindOf(t.in.key))
 	}
 	handler, err := t.handlers.find(owner)
 	if err != nil {

@@ -131,8 +131,8 @@ type Arm struct {
 }
 
 // Handlers says which handler owns a session: the one for its kind of key, else that of the payload protocol of its first message. Later messages
-// of the session go there too, whatever their protocol, since a body has one owner. Sessions that others notify are of a kind with a handler.
-// The zero value has no handler at all. It must not be changed once a processor has it.
+// of the session go there too, whatever their protocol, since a body has one owner. Sessions that others notify are of a kind with a handler; what is
+// for another kind waits until a processor has one. The zero value has no handler at all. It must not be changed once a processor has it.
 type Handlers struct {
 	standard Handler
 	byPPID   map[uint32]Handler

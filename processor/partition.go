@@ -13,6 +13,12 @@ import (
 const (
 	// setApart is when a session that can not be read is looked at again; us.
 	setApart = 60_000_000
+	// stuckAge is how long an outbox may wait before it is looked after more rarely, once in stuckSweeps times; us. Its destination may wait for another
+	// version of the program, or a dispatcher sleeps.
+	stuckAge    = 60_000_000
+	stuckSweeps = 10
+	// trimEvery is how many LeaseTTL are between two looks for call data records that are too old.
+	trimEvery = 4
 	// lookQueue is how many sessions may wait for a look after their peers.
 	lookQueue = 64
 )
@@ -29,6 +35,8 @@ func (p *Processor) tend(ctx context.Context) {
 	defer renewals.Stop()
 	defer timers.Stop()
 	defer sweeps.Stop()
+	trims := time.NewTicker(trimEvery * p.cfg.LeaseTTL)
+	defer trims.Stop()
 	for {
 		var err error
 		select {
@@ -46,6 +54,8 @@ func (p *Processor) tend(ctx context.Context) {
 		case <-sweeps.C:
 			p.deliveries.purge(p.redisNow() - answerWait)
 			err = p.sweep(ctx)
+		case <-trims.C:
+			err = p.trim(ctx)
 		case l := <-p.looks:
 			err = p.lookAt(ctx, l)
 		}
@@ -129,6 +139,29 @@ func (p *Processor) sweep(ctx context.Context) error {
 	})
 }
 
+// trim forgets call data records that are too old.
+func (p *Processor) trim(ctx context.Context) error {
+	if p.cfg.CDRKeep == 0 {
+		return nil
+	}
+	trimmed, err := p.store.TrimCDRs(ctx, p.leases.now(time.Now()), p.redisNow()-p.cfg.CDRKeep.Microseconds())
+	if trimmed > 0 {
+		p.log.Debug().Int64("records", trimmed).Msg("call data records forgotten")
+	}
+	return err //nolint:wrapcheck // it says what was done
+}
+
+// postponeStuck lets those come up again later that have waited for long.
+func (p *Processor) postponeStuck(ctx context.Context, keys [][]byte, loaded []statestore.Loaded, now int64) error {
+	var stuck [][]byte
+	for i, l := range loaded {
+		if l.Record.Pending() && slices.ContainsFunc(l.Record.Outbox, func(e statestore.Entry) bool { return now-e.Since > stuckAge }) {
+			stuck = append(stuck, keys[i])
+		}
+	}
+	return p.store.Postpone(ctx, statestore.Outboxes, stuck, now+stuckSweeps*p.cfg.SweepAge.Microseconds())
+}
+
 // inspect reads sessions that an index lists, and acts on them; they come up again after SweepAge unless they change. What the index lists in vain is
 // taken out.
 func (p *Processor) inspect(ctx context.Context, index statestore.Index, keys [][]byte, act func([]byte, *statestore.Record) bool) error {
@@ -139,6 +172,11 @@ func (p *Processor) inspect(ctx context.Context, index statestore.Index, keys []
 	loaded, err := p.store.Load(ctx, keys)
 	if err != nil {
 		return err
+	}
+	if index == statestore.Outboxes {
+		if err := p.postponeStuck(ctx, keys, loaded, now); err != nil {
+			return err
+		}
 	}
 	for i, l := range loaded {
 		switch {

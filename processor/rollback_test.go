@@ -10,6 +10,7 @@ import (
 
 	"skyring/processor"
 	"skyring/protocol/bus"
+	"skyring/statestore"
 )
 
 // client gives a bare connection to the site's Redis.
@@ -131,4 +132,21 @@ func TestUnreadableRecords(t *testing.T) {
 	if n.Stats().Unreadable != 3 {
 		t.Errorf("%+v", n.Stats())
 	}
+}
+
+func TestCallDataRecordsAreForgotten(t *testing.T) {
+	t.Parallel()
+	s := newSite(t)
+	cfg := quickConfig("p")
+	cfg.CDRKeep = time.Minute
+	n, d := s.startWith(cfg, toys()), s.dispatcher("d", 1)
+	committed(t, d.ask(n.id, to("a", 1, "")))
+	stream := s.redisName("\xF0a")
+	stream = stream[:strings.Index(stream, ":s:")] + ":cdr"
+	must[string](t)(s.client().XAdd(t.Context(), &redis.XAddArgs{Stream: stream, ID: "1-1", Values: []any{"n", 1, "d", "old"}}).Result())
+	committed(t, d.ask(n.id, to("a", 2, "cdr new")))
+	wait(t, func() bool {
+		cdrs := must[[]statestore.CDR](t)(s.store().CDRs(t.Context(), nil, 0))
+		return len(cdrs) == 1 && string(cdrs[0].Payload) == "new"
+	})
 }

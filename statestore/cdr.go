@@ -44,6 +44,28 @@ func (s *Store) CDRs(ctx context.Context, from map[int]string, block time.Durati
 	}
 }
 
+// TrimCDRs forgets the call data records of some partitions that were written before a time (us, Redis time), and tells how many they were. Their
+// sequences are not given again.
+func (s *Store) TrimCDRs(ctx context.Context, partitions []int, before int64) (trimmed int64, err error) {
+	if len(partitions) == 0 {
+		return 0, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	p := s.client.Pipeline()
+	cmds := make([]*redis.IntCmd, len(partitions))
+	for i, partition := range partitions {
+		cmds[i] = p.XTrimMinID(ctx, s.partitionKey(partition, cdrStream), strconv.FormatInt(before/time.Millisecond.Microseconds(), 10))
+	}
+	if _, err := p.Exec(ctx); err != nil {
+		return 0, fmt.Errorf("trim CDRs: %w", err)
+	}
+	for _, c := range cmds {
+		trimmed += c.Val()
+	}
+	return trimmed, nil
+}
+
 func (s *Store) readCDRs(ctx context.Context, from map[int]string) ([]CDR, error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
 	defer cancel()

@@ -204,6 +204,29 @@ func TestCDRsAreNumberedPerPartition(t *testing.T) {
 	})
 }
 
+func TestCDRsAreTrimmedByAge(t *testing.T) {
+	t.Parallel()
+	backends(t, func(t *testing.T, url string) {
+		t.Helper()
+		s := open(t, url)
+		write := func(text string) int64 {
+			t.Helper()
+			key := []byte("k")
+			before := must[[]statestore.Loaded](t)(s.Load(t.Context(), [][]byte{key}))[0].Record
+			return commitOne(t, s, statestore.Commit{Key: key, Record: &statestore.Record{}, CDRs: [][]byte{[]byte(text)}, Expect: before.Stamp()}).RedisTime
+		}
+		first := write("old")
+		wait(t, func() bool { return must[int64](t)(s.Time(t.Context())) > first+2000 })
+		second := write("new")
+		if n := must[int64](t)(s.TrimCDRs(t.Context(), all(s), second)); n != 1 {
+			t.Errorf("%d trimmed", n)
+		}
+		if cdrs := must[[]statestore.CDR](t)(s.CDRs(t.Context(), nil, 0)); len(cdrs) != 1 || string(cdrs[0].Payload) != "new" || cdrs[0].Sequence != 2 {
+			t.Errorf("%+v", cdrs)
+		}
+	})
+}
+
 func stampOf(tb testing.TB, s *statestore.Store, i int) statestore.Stamp {
 	tb.Helper()
 	return must[[]statestore.Loaded](tb)(s.Load(tb.Context(), [][]byte{fmt.Append(nil, "k", i)}))[0].Record.Stamp()

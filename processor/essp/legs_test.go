@@ -212,6 +212,8 @@ func ways() map[string]manner {
 // The called station can not be reached when it is called: timers end the call, with the
 // cause for the calling one, and the station is off when its time is over.
 func TestCallsToAParkedLegEnd(t *testing.T) {
+	t.Parallel()
+
 	for name, way := range ways() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -236,6 +238,8 @@ func TestCallsToAParkedLegEnd(t *testing.T) {
 // The same when the leg is lost in the middle of a call, which the other station keeps
 // until the lost one's time is over.
 func TestCallsOfAParkedLegEnd(t *testing.T) {
+	t.Parallel()
+
 	for name, way := range ways() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -257,6 +261,8 @@ func TestCallsOfAParkedLegEnd(t *testing.T) {
 // The dispatcher comes back as another incarnation while the call waits for it: the
 // station logs on there, and the call comes about.
 func TestCallsGoOnWhenTheLegIsBack(t *testing.T) {
+	t.Parallel()
+
 	for name, way := range ways() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
