@@ -27,7 +27,7 @@ type Config struct {
 
 	// Window is how many messages of a key may be in flight; at most the 8 replies that a record keeps for a source.
 	Window int `env:"WINDOW" yaml:"window"`
-	// Deadline is how long a first attempt may take; it doubles with each further one.
+	// Deadline is how long a first attempt may take, or four times what the node's answers take of late; it doubles with each further one.
 	Deadline time.Duration `env:"DEADLINE" yaml:"deadline"`
 	// DeadlineMax is where the doubling ends.
 	DeadlineMax time.Duration `env:"DEADLINE_MAX" yaml:"deadlineMax"`
@@ -44,7 +44,7 @@ type Config struct {
 
 	// Heartbeat is the interval at which processors report: suspect after 2.5, dead after 4 without.
 	Heartbeat time.Duration `env:"HEARTBEAT" yaml:"heartbeat"`
-	// InFlightLimit is how many messages in flight make a node be at its limit.
+	// InFlightLimit is how many messages in flight make a node be at its limit; fewer, down to an eighth, when it takes over half of deadline to answer them.
 	InFlightLimit int `env:"IN_FLIGHT_LIMIT" yaml:"inFlightLimit"`
 	// HardCap is how many messages in flight a node has at most, when all are at their limit.
 	HardCap int `env:"HARD_CAP" yaml:"hardCap"`
@@ -137,7 +137,7 @@ func (c Config) Validate() error {
 		between("hardCap", c.HardCap, c.InFlightLimit, 1<<20),
 		between("maxBytesPerNode", c.MaxBytesPerNode, 64<<10, 32<<20),
 		between("maxNodes", c.MaxNodes, 1, ring.MaxNodes),
-		atLeast("nodeMemory", c.NodeMemory, 4*c.Heartbeat),
+		atLeast("nodeMemory", c.NodeMemory, time.Second),
 		between("frameMessages", c.FrameMessages, 1, bus.MaxCount),
 		between("frameBytes", c.FrameBytes, 1<<10, 64<<20),
 		between("maxMessage", c.MaxMessage, 1, 64<<20),

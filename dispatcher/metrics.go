@@ -159,6 +159,7 @@ func (c *collector) byNode() {
 		{"node_share", "Share of the ring's slots, 0 to 1.", gauge, func(n *routing.NodeStats) float64 { return n.Share }},
 		{"node_capacity", "Messages a second, as the node says.", gauge, func(n *routing.NodeStats) float64 { return float64(n.Capacity) }},
 		{"node_in_flight", "Messages sent to the node and not answered.", gauge, func(n *routing.NodeStats) float64 { return float64(n.InFlight) }},
+		{"node_in_flight_limit", "Messages in flight from which the node is at its limit.", gauge, func(n *routing.NodeStats) float64 { return float64(n.Limit) }},
 		{"node_sessions", "Session keys bound to the node.", gauge, func(n *routing.NodeStats) float64 { return float64(n.Sessions) }},
 		{"node_answered_total", "Messages that the node was the first to answer.", counter, func(n *routing.NodeStats) float64 { return float64(n.Answered) }},
 	} {

@@ -44,6 +44,9 @@ func (c *Core) Answer(now time.Duration, incarnation uint64, a *bus.Answer) {
 	c.at(now)
 
 	e := c.entries.find(a.Entry)
+	if e != nil && e.place == written && e.attempt == a.Attempt && e.node.incarnation == incarnation {
+		e.node.took(c.clock - e.at)
+	}
 
 	switch {
 	case e == nil || e.place == held:

@@ -46,10 +46,11 @@ type entry struct {
 	position   uint64 // 0, 1, 2, ... in the session
 
 	place    place
-	node     *node  // while assigned or written
-	attempt  uint32 // of the last writing, 0: never written
-	event    uint64 // when it was last written
-	deadline timer  // while written
+	node     *node         // while assigned or written
+	attempt  uint32        // of the last writing, 0: never written
+	event    uint64        // when it was last written
+	at       time.Duration // the same, by the core's clock
+	deadline timer         // while written
 
 	answer  bus.Answer // while held
 	givenUp bool       // while held: there is no answer

@@ -89,7 +89,7 @@ func (c *Core) accept(n *node, h bus.Heartbeat) bool {
 
 		delete(c.byIncarnation, n.previous)
 		n.previous, n.previousBeats, n.twin = n.incarnation, n.beats, false
-		n.incarnation, n.heard = h.Incarnation, 0
+		n.incarnation, n.heard, n.response = h.Incarnation, 0, 0
 		c.byIncarnation[n.incarnation] = n
 	}
 
@@ -140,6 +140,7 @@ func (c *Core) watch() {
 		}
 
 		c.considerProbe(n)
+		c.adapt(n)
 
 		switch silence := c.clock - n.beatAt; {
 		case silence > 4*c.cfg.Heartbeat:

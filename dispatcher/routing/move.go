@@ -1,10 +1,17 @@
 package routing
 
-// overdue handles a message whose deadline passed. A node that answered nothing
+// overdue handles a message whose deadline passed. It gets more time when its node has
+// turned out to be slower than it was thought to be. A node that answered nothing
 // since the message was written is stalled, and all that it holds moves; else only
 // the message's key does, within the retry budget.
 func (c *Core) overdue(e *entry) {
 	s, n := e.session, e.node
+
+	if due := e.at + c.deadline(n); due > c.clock {
+		c.timers.arm(&e.deadline, due)
+
+		return
+	}
 
 	if n.heard < e.event {
 		n.stalled = true
@@ -17,7 +24,7 @@ func (c *Core) overdue(e *entry) {
 
 	if !c.budget.take(c.clock, s.flying) {
 		c.counts.NoBudget++
-		c.timers.arm(&e.deadline, c.clock+doubled(c.cfg.Deadline, c.cfg.DeadlineMax, s.tries+1, c.random.Float64()))
+		c.timers.arm(&e.deadline, c.clock+doubled(c.deadline(n), c.cfg.DeadlineMax, s.tries+1, c.random.Float64()))
 
 		return
 	}

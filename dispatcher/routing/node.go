@@ -34,6 +34,11 @@ type node struct {
 	answered uint64
 	limit    limits
 
+	response  time.Duration // smoothed time to an answer, 0: not known
+	peak      float64       // highest throughput of late, messages a second
+	adaptedAt time.Duration // when the limit was looked at
+	adapted   uint64        // answered at that time
+
 	ringIndex int
 	state     ring.State // what the ring was told
 

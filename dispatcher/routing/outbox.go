@@ -42,14 +42,14 @@ func (c *Core) write(e *entry, w *bus.EnvelopeWriter) {
 	}
 
 	c.event++
-	e.event = c.event
+	e.event, e.at = c.event, c.clock
 	c.counts.Written++
 
 	if e.attempt == 1 {
 		c.budget.sent()
 	}
 
-	c.timers.arm(&e.deadline, c.clock+doubled(c.cfg.Deadline, c.cfg.DeadlineMax, e.session.tries, c.random.Float64()))
+	c.timers.arm(&e.deadline, c.clock+doubled(c.deadline(e.node), c.cfg.DeadlineMax, e.session.tries, c.random.Float64()))
 	c.append(e, w)
 }
 

@@ -382,7 +382,13 @@ func (s *scene) stats(*testing.T, arguments) {
 	s.out.WriteString("\n")
 
 	for _, n := range st.Nodes {
-		fmt.Fprintf(&s.out, "%s %s: in flight %d (%d bytes), keys %d, answered %d\n",
+		fmt.Fprintf(&s.out, "%s %s: in flight %d (%d bytes), keys %d, answered %d",
 			n.ID, n.Status, n.InFlight, n.Bytes, n.Sessions, n.Answered)
+
+		if n.Limit != s.cfg.InFlightLimit {
+			fmt.Fprintf(&s.out, ", limit %d at %s", n.Limit, n.Response)
+		}
+
+		s.out.WriteString("\n")
 	}
 }

@@ -2,6 +2,7 @@ package routing
 
 import (
 	"fmt"
+	"time"
 
 	"skyring/protocol/bus"
 	"skyring/ring"
@@ -171,11 +172,13 @@ type NodeStats struct {
 	Status      Status
 	Twin        bool // a second live process has the id
 	Capacity    uint32
-	Share       float64 // of the ring's slots, 0 to 1
-	InFlight    int     // messages
-	Bytes       int     // in flight
-	Answered    uint64  // messages that it was the first to answer as done
-	Sessions    int     // keys bound to it
+	Share       float64       // of the ring's slots, 0 to 1
+	InFlight    int           // messages
+	Limit       int           // of them, from which the node is at its limit; follows the response
+	Response    time.Duration // smoothed, of its answers; 0: not known
+	Bytes       int           // in flight
+	Answered    uint64        // messages that it was the first to answer as done
+	Sessions    int           // keys bound to it
 	// as the node reports them
 	MessagesPerSecond uint32
 	ResponseMicros    uint32
@@ -214,6 +217,8 @@ func (c *Core) Stats() Stats {
 			Twin:              n.twin,
 			Capacity:          n.capacity,
 			InFlight:          n.inFlight,
+			Limit:             n.limit.inFlight,
+			Response:          n.response,
 			Bytes:             n.bytes,
 			Answered:          n.answered,
 			Sessions:          n.sessions.len(),
