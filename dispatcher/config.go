@@ -62,9 +62,9 @@ type Config struct {
 	// MaxMessage is the longest message taken, in bytes; it must fit in a NATS message. A longer one ends its association.
 	MaxMessage int `env:"MAX_MESSAGE" yaml:"maxMessage"`
 
-	// AssociationMessages is how many messages of an association may be unanswered before it is not read.
+	// AssociationMessages is how many messages of an association may be unanswered, or their replies and receipts not taken, before it is not read.
 	AssociationMessages int `env:"ASSOCIATION_MESSAGES" yaml:"associationMessages"`
-	// AssociationBytes is how many bytes of an association may be unanswered before it is not read.
+	// AssociationBytes is how many bytes of such messages there may be before it is not read.
 	AssociationBytes int `env:"ASSOCIATION_BYTES" yaml:"associationBytes"`
 	// ReplyQueue is how many replies may wait for a peer that does not take them; more end its association.
 	ReplyQueue int `env:"REPLY_QUEUE" yaml:"replyQueue"`

@@ -2,7 +2,7 @@ package dispatcher
 
 import "sync"
 
-// credit bounds what of one association is unanswered. When it is used up, acquire
+// credit bounds what of one association is unanswered, or whose answer SCTP has not taken. When it is used up, acquire
 // blocks, nothing more is read, and SCTP's window closes.
 type credit struct {
 	mu       sync.Mutex

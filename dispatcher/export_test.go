@@ -16,7 +16,7 @@ func (d *Dispatcher) NewFeed(epoch uint64, inFlight int) *Feed {
 		dispatcher: d,
 		epoch:      epoch,
 		credit:     newCredit(inFlight, d.cfg.AssociationBytes),
-		outgoing:   newQueue(1 << 13), // never full: credit comes back before the reply is taken
+		outgoing:   newQueue(1 << 13), // never full: no more is unanswered
 		giveUp:     func(error) {},
 		ordinals:   make(map[lane]uint64),
 	}
@@ -31,6 +31,7 @@ func (f *Feed) Deliver(m transport.Message) { f.a.deliver(m) }
 // Reply waits for the next message to be sent to the station.
 func (f *Feed) Reply() transport.Message {
 	o, _ := f.a.outgoing.take()
+	f.a.credit.release(o.size)
 
 	return o.Message
 }

@@ -21,18 +21,21 @@ type outgoing struct {
 	transport.Message // without payload: none is sent
 
 	delivery delivery // whose this is; zero: a reply or receipt
+	credit   bool     // it gives credit back when it has been sent
+	size     int      // of the message that took the credit
 	abort    string   // why the association is aborted then; empty: it is not
 }
 
-// finished queues the reply or receipt of a message that is done. The caller holds
-// the dispatcher's mu.
+// finished queues the reply or receipt of a message that is done. Its credit comes back
+// once SCTP has taken that: a station that takes nothing is not read any more. The caller
+// holds the dispatcher's mu.
 func (a *association) finished(f *routing.Finished) {
-	a.credit.release(len(f.Payload))
-
-	var o outgoing
+	o := outgoing{credit: true, size: len(f.Payload)}
 
 	switch {
 	case f.GivenUp:
+		a.credit.release(o.size)
+
 		return
 	case f.HasReply:
 		o.Message = transport.Message{
@@ -48,7 +51,9 @@ func (a *association) finished(f *routing.Finished) {
 
 	switch {
 	case len(o.Payload) == 0 && o.abort == "":
+		a.credit.release(o.size)
 	case a.muted:
+		a.credit.release(o.size)
 		a.dispatcher.count.drop(DropReplyAssociation, 1)
 	default:
 		a.queue(o)
@@ -115,6 +120,10 @@ func (a *association) send(ctx context.Context) {
 
 		if len(o.Payload) > 0 && !a.sendOne(ctx, &o) {
 			status = bus.NoAssociation
+		}
+
+		if o.credit {
+			a.credit.release(o.size)
 		}
 
 		a.dispatcher.courier.settle(o.delivery, status)

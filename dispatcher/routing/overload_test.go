@@ -25,7 +25,6 @@ type queueing struct {
 	incarnation uint64
 	queue       []bus.Answer
 	beats       uint64
-	served      float64
 }
 
 // overload is two such nodes under associations that have more to send than these can do.
