@@ -19,6 +19,10 @@
 //	             |      <------------------------------- message for the station -------+
 //	             +--> carryOutcomes --> NATS dlv.<id>: SCTP has it, or no association
 //
+// Associations are kept from each other: each has credit for messages that are not
+// answered or whose answers it does not take, and they take turns where messages wait for
+// a node (package routing).
+//
 // A message is acknowledged by a reply or receipt, which go out after its commit, and
 // by nothing else: SCTP's SACK says only that it arrived. Nothing that was read is
 // dropped; what cannot be held is not read, so that SCTP's window closes. What an
@@ -33,6 +37,6 @@
 // needs them to drain:
 //
 //	d, err := dispatcher.New(cfg, endpoint, conn, log)
-//	err = d.Run(ctx)   // ends after ctx, once drained
+//	err = d.Run(ctx)   // ends after ctx, once drained (drain.go); an error when messages are left
 //	// only now: end the endpoint's Run, drain and close the connection
 package dispatcher

@@ -59,3 +59,32 @@ func (d *Dispatcher) Serve() (stop func()) {
 		}
 	}
 }
+
+// Left is how many more messages may come before one is not taken.
+func (f *Feed) Left() int {
+	f.a.credit.mu.Lock()
+	defer f.a.credit.mu.Unlock()
+
+	return f.a.credit.messages
+}
+
+// Queue is a queue of numbers.
+type Queue struct{ q *queue }
+
+// NewQueue makes an empty queue.
+func NewQueue(limit int) Queue { return Queue{newQueue(limit)} }
+
+// Put tells whether the queue took a number.
+func (q Queue) Put(n uint64) bool {
+	return q.q.put(outgoing{delivery: delivery{number: n}}) == putQueued
+}
+
+// Take returns the next number, false at the end.
+func (q Queue) Take() (uint64, bool) {
+	o, more := q.q.take()
+
+	return o.delivery.number, more
+}
+
+// Close ends the queue.
+func (q Queue) Close() { q.q.close() }

@@ -23,6 +23,9 @@
 //	            NATS     503, four missed heartbeats, a new incarnation: dead, all of it moves, free
 //	                     back again after it was away: all in flight goes again
 //
+// A node that answers late has a queue. The deadline follows its response, and the limit
+// of messages in flight its throughput (response.go).
+//
 // A move takes all of a key's unanswered messages together, in order, to one node.
 // That order is kept for good is the processors' work (marks and predecessors); the
 // core's is never to send a message before its predecessors, nor to forget one.

@@ -29,6 +29,9 @@
 // A deliver that blocks lets pion's buffer fill, so the window closes and the peer's Send blocks in turn: nothing in this
 // package grows without a bound, and every packet or chunk that is dropped counts under its reason (Stats).
 //
+// Who ends planned has what was acknowledged delivered first: Refuse, Pause, and Resume where the peer's unsent rest is
+// wanted too, then Close (pause.go). The gate for that lies before the inbox.
+//
 // Every association ends with a *CloseError that says why.
 //
 // # What is not done
