@@ -126,7 +126,7 @@ func (s *site) heard(name string) string {
 	return ""
 }
 
-// settled waits until sessions have nothing left to do.
+// settled waits until sessions have nothing left to do, as long as it becomes less.
 func (s *site) settled(names ...string) {
 	s.tb.Helper()
 	defer func() {
@@ -136,12 +136,19 @@ func (s *site) settled(names ...string) {
 			}
 		}
 	}()
-	wait(s.tb, func() bool {
-		return !slices.ContainsFunc(names, func(n string) bool {
-			r := s.toyRecord(n)
-			return r != nil && (len(r.Outbox) > 0 || len(r.Timers) > 0)
+	for before := -1; before != 0; {
+		wait(s.tb, func() bool {
+			left := 0
+			for _, n := range names {
+				if r := s.toyRecord(n); r != nil {
+					left += len(r.Outbox) + len(r.Timers)
+				}
+			}
+			changed := left == 0 || left != before
+			before = left
+			return changed
 		})
-	})
+	}
 }
 
 // later waits until the store's clock has gone on by a time.
