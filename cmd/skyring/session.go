@@ -33,7 +33,9 @@ func sessionListCommand() *cobra.Command {
 		Use:   "list",
 		Short: "a line a session",
 		Long: `Prints a line a session: key, PPID, count and bytes of its messages, digest of its chains, version,
-first and last message, and the node that committed the last. With --json an object a line.`,
+first and last message, and the node that committed the last. Stations, calls and channel pools (PPID
+1163088720, ESSP) show their state in place of the chains, and - where a column is not for them; a pool's
+state is how many of its channels are held. With --json an object a line, with a "kind" for these three.`,
 		Args: exactArgs(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return options.withStore(cmd, func(ctx context.Context, store *statestore.Store) error {
@@ -130,7 +132,7 @@ func listSessions(ctx context.Context, w io.Writer, store *statestore.Store, opt
 			return errors.Join(err, table.Flush())
 		}
 
-		line := sessionLine(session)
+		line := summaryOf(session)
 		if options.asJSON {
 			err = writeJSONLine(w, line)
 		} else {
@@ -159,12 +161,33 @@ func showSession(ctx context.Context, w io.Writer, store *statestore.Store, want
 		return err
 	}
 
-	detail := sessionDetails(session)
+	detail := detailOf(session)
 	if options.asJSON {
 		return writeJSON(w, detail)
 	}
 
 	return detail.write(w)
+}
+
+// sessionForm is a view of a session that has a form for people; its JSON form is its own.
+type sessionForm interface{ write(w io.Writer) error }
+
+// summaryOf is a line of the listing, by the kind of session.
+func summaryOf(s statestore.Session) sessionForm { //nolint:ireturn // which view it is, is the question
+	if ofESSP(s) {
+		return esspDetails(s).esspSummary
+	}
+
+	return sessionLine(s)
+}
+
+// detailOf is everything about a session, by its kind.
+func detailOf(s statestore.Session) sessionForm { //nolint:ireturn // likewise
+	if ofESSP(s) {
+		return esspDetails(s)
+	}
+
+	return sessionDetails(s)
 }
 
 // timestamp prints microseconds since the Unix epoch as UTC.

@@ -109,13 +109,18 @@ func digest(chains []ledger.Chain) string {
 
 func (s sessionSummary) write(w io.Writer) error {
 	if s.Error != "" {
-		_, err := fmt.Fprintf(w, "%s\tcannot be read: %s\n", s.Key, s.Error)
-
-		return err
+		return writeUnreadable(w, s.Key, s.Error)
 	}
 
 	_, err := fmt.Fprintf(w, "%s\t%d\t%d\t%d\t%s\t%d\t%s\t%s\t%s\n",
 		s.Key, s.PPID, s.Count, s.Bytes, s.Chain, s.Version, s.First, s.Last, s.Node)
+
+	return err
+}
+
+// writeUnreadable prints the line of a session that can not be read.
+func writeUnreadable(w io.Writer, key, fault string) error {
+	_, err := fmt.Fprintf(w, "%s\tcannot be read: %s\n", key, fault)
 
 	return err
 }
@@ -139,11 +144,7 @@ func sessionDetails(s statestore.Session) sessionDetail {
 		detail.Nodes = append(detail.Nodes, nodeView{ID: n.ID, Count: n.Count})
 	}
 
-	for _, source := range s.Record.Sources {
-		detail.Sources = append(detail.Sources, sourceView{
-			Epoch: source.Epoch, Mark: source.Mark, Replies: len(source.Ring), Touched: timestamp(source.Touched),
-		})
-	}
+	detail.Sources = sourceViews(s.Record.Sources)
 
 	for i := range l.Chains {
 		c := &l.Chains[i]
@@ -153,6 +154,19 @@ func sessionDetails(s statestore.Session) sessionDetail {
 	}
 
 	return detail
+}
+
+func sourceViews(sources []statestore.Source) []sourceView {
+	var views []sourceView
+	for _, s := range sources {
+		views = append(views, sourceView{Epoch: s.Epoch, Mark: s.Mark, Replies: len(s.Ring), Touched: timestamp(s.Touched)})
+	}
+
+	return views
+}
+
+func (s sourceView) String() string {
+	return fmt.Sprintf("epoch %016x mark %d, %d replies kept, last %s", s.Epoch, s.Mark, s.Replies, s.Touched)
 }
 
 func (d sessionDetail) write(w io.Writer) error {
@@ -191,7 +205,7 @@ func (d sessionDetail) rows() []string {
 	}
 
 	for _, s := range d.Sources {
-		rows = append(rows, fmt.Sprintf("source\tepoch %016x mark %d, %d replies kept, last %s", s.Epoch, s.Mark, s.Replies, s.Touched))
+		rows = append(rows, "source\t"+s.String())
 	}
 
 	for _, c := range d.Chains {

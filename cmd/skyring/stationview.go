@@ -176,7 +176,13 @@ func stationShowCommand() *cobra.Command {
 // write prints the station for people.
 func (v *stationView) write(w io.Writer) error {
 	lines := tabwriter.NewWriter(w, 0, 8, 2, ' ', 0)
-	row := func(name string, value any) { fmt.Fprintf(lines, "%s\t%v\n", name, value) } //nolint:errcheck // Flush tells
+	v.rows(func(name, format string, values ...any) { fmt.Fprintf(lines, name+"\t"+format+"\n", values...) }) //nolint:errcheck // Flush tells
+
+	return lines.Flush()
+}
+
+func (v *stationView) rows(print func(name, format string, values ...any)) {
+	row := func(name string, value any) { print(name, "%v", value) }
 
 	row("station", v.ID)
 	row("state", v.State)
@@ -196,6 +202,4 @@ func (v *stationView) write(w io.Writer) error {
 	for _, c := range v.Calls {
 		row("call", fmt.Sprintf("%s %s, %s with %s, %s (%s)", c.Reference, c.State, c.Side, c.Peer, c.Priority, c.Key))
 	}
-
-	return lines.Flush()
 }
