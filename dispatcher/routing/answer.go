@@ -85,8 +85,14 @@ func (c *Core) finish(e *entry, incarnation uint64, a *bus.Answer) {
 func (c *Core) refused(e *entry, status bus.Status) {
 	c.counts.Answers[status]++
 
-	s := e.session
+	if status == bus.Expired && e.message.mortal() && e.message.GiveUp-c.now < c.cfg.Deadline {
+		c.giveUp(e) // and does not hold up the others of its key
 
+		return
+	}
+
+	s := e.session
+	flying := s.flying.len()
 	cause := causeOf(status)
 	c.resent(cause, s)
 	c.recallAll(s)
@@ -97,7 +103,7 @@ func (c *Core) refused(e *entry, status bus.Status) {
 	// The first gap or expiry after progress is a mishap of the way: no need to wait.
 	// Unavailable is Redis' state, which a moment may change.
 	if cause != ByUnavailable {
-		if n == 0 && c.budget.take(c.clock, s.entries.len()) {
+		if n == 0 && c.budget.take(c.clock, flying) {
 			c.launch(s, nil)
 			c.unpark()
 
@@ -131,5 +137,5 @@ func (c *Core) wait(s *session, d time.Duration) {
 
 // resent counts the messages of a session that are in flight and go again.
 func (c *Core) resent(cause Cause, s *session) {
-	c.counts.Resent[cause] += uint64(s.flying) //nolint:gosec // positive
+	c.counts.Resent[cause] += uint64(s.flying.len()) //nolint:gosec // positive
 }

@@ -38,12 +38,16 @@ type Core struct {
 
 	sessions map[string]*session
 	idle     []*session
-	parked   parking
-	entries  pool
-	mortal   list[entry] // unanswered ones that are given up at some time, the first one first
-	timers   wheel
-	key      []byte // scratch of write
-	budget   budget
+
+	strands     map[strandID]*strand
+	idleStrands []*strand
+
+	parked  parking
+	entries pool
+	mortal  list[entry] // unanswered ones that are given up at some time, the first one first
+	timers  wheel
+	key     []byte // scratch of write
+	budget  budget
 
 	forgotten []Node // since Forgotten
 
@@ -64,6 +68,7 @@ func New(cfg Config, seed uint64) *Core {
 		byID:          make(map[string]*node),
 		byIncarnation: make(map[uint64]*node),
 		sessions:      make(map[string]*session),
+		strands:       make(map[strandID]*strand),
 		parked:        parking{sources: make(map[uint64]*source)},
 		timers:        wheel{left: -1},
 		budget:        budget{share: cfg.RetryShare, rate: cfg.RetryRate, limit: limit, tokens: limit},
@@ -86,23 +91,21 @@ func (c *Core) Submit(now time.Duration, m *Message) {
 	c.counts.Submitted++
 
 	s := c.session(m)
-	fresh := s.entries.len() == 0
+	fresh := s.unanswered == 0
 
 	e := c.entries.take()
 	e.session = s
 	e.message = *m
 	e.message.Key = nil
-	e.position = s.positions
-	s.positions++
-	s.entries.pushBack(&e.inSession)
+	s.unanswered++
 
-	if m.GiveUp != 0 {
+	if m.mortal() {
 		c.mortal.pushBack(&e.inMortal)
 	}
 
-	if s.next == nil {
-		s.next = e
-	}
+	st := c.strand(s, m.Epoch)
+	st.add(e)
+	c.changed(st)
 
 	if fresh {
 		c.launch(s, nil)

@@ -3,17 +3,20 @@
 // the dispatcher brings events and carries frames, so that every decision can be
 // replayed from a script (testdata) and checked against a model.
 //
-//	Submit --> session (one key's unanswered messages, in order of arrival)
+//	Submit --> session (one key's unanswered messages)
+//	              |  strand: those of one association, in order of arrival
 //	              |  pick: ring, own in-flight counts            no room: parked,
 //	              v                                              associations take turns
 //	           node (one for all of the key that is in flight)
-//	              |  outbox: up to Window messages, counted from the oldest unanswered
+//	              |  outbox: up to Window messages, strand by strand in turns, and of a strand
+//	              |  within Window of its oldest unanswered; what may be given up goes alone
 //	              v
 //	            Fill --> frame: attempt, predecessor, expiry and deadline are set here
 //	              .
 //	            Answer   Committed, Replayed, Stale, Quarantined, Refused: done, and told (Done)
 //	                     once all earlier messages of the key and association are
-//	                     Gap, Expired:   the key's unanswered again, at once, then with growing waits
+//	                     Gap, Expired:   the key's unanswered again, at once, then with growing waits;
+//	                                     but one that expired about when it is given up is done
 //	                     Unavailable:    again after a wait that grows up to Deadline
 //	                     an older attempt: only "the effect is in" counts; the rest is dropped
 //	            none     Probe:          one message of the node again, the same attempt
@@ -25,6 +28,9 @@
 //
 // A node that answers late has a queue. The deadline follows its response, and the limit
 // of messages in flight its throughput (response.go).
+//
+// Nobody mutes a station by sending under its key: the strands of a key take turns, and a
+// message that is refused leaves no gap.
 //
 // A move takes all of a key's unanswered messages together, in order, to one node.
 // That order is kept for good is the processors' work (marks and predecessors); the

@@ -24,6 +24,9 @@ type Message struct {
 	GiveUp time.Duration
 }
 
+// mortal messages may be given up.
+func (m *Message) mortal() bool { return m.GiveUp != 0 }
+
 // where an entry is.
 type place uint8
 
@@ -43,7 +46,8 @@ type entry struct {
 	generation uint32
 	message    Message // Key is the session's
 	session    *session
-	position   uint64 // 0, 1, 2, ... in the session
+	strand     *strand
+	position   uint64 // 0, 1, 2, ... in the strand
 
 	place    place
 	node     *node         // while assigned or written
@@ -55,38 +59,23 @@ type entry struct {
 	answer  bus.Answer // while held
 	givenUp bool       // while held: there is no answer
 
-	inSession hook[entry] // among the unanswered ones, or among those that are held
-	inOutbox  hook[entry] // while assigned
-	inMortal  hook[entry] // while unanswered, of one that is given up at some time
+	inStrand hook[entry] // among the unanswered ones, or among those that are held
+	inFlight hook[entry] // while assigned or written
+	inOutbox hook[entry] // while assigned
+	inMortal hook[entry] // while unanswered, of one that is given up at some time
 }
 
 func (e *entry) id() uint64 { return uint64(e.generation)<<32 | uint64(e.index) }
 
 func (e *entry) size() int { return len(e.message.Payload) + len(e.message.Key) }
 
-// predecessor is the last unanswered message before this one in its session that came
-// over the same association, nil: none.
-func (e *entry) predecessor() *entry {
-	for p := e.inSession.before(); p != nil; p = p.inSession.before() {
-		if p.message.Epoch == e.message.Epoch {
-			return p
-		}
-	}
+// predecessor is the last unanswered message before this one of its key and
+// association, nil: none.
+func (e *entry) predecessor() *entry { return e.inStrand.before() }
 
-	return nil
-}
-
-// successor is the first unanswered message after this one in its session that came
-// over the same association, nil: none.
-func (e *entry) successor() *entry {
-	for n := e.inSession.after(); n != nil; n = n.inSession.after() {
-		if n.message.Epoch == e.message.Epoch {
-			return n
-		}
-	}
-
-	return nil
-}
+// successor is the first unanswered message after this one of its key and association,
+// nil: none.
+func (e *entry) successor() *entry { return e.inStrand.after() }
 
 // after is the sequence of the predecessor, 0: none.
 func (e *entry) after() uint64 {
@@ -112,7 +101,8 @@ func (p *pool) take() *entry {
 	}
 
 	e := &entry{index: uint32(len(p.all)), generation: 1} //nolint:gosec // far fewer entries fit in memory
-	e.inSession.item = e
+	e.inStrand.item = e
+	e.inFlight.item = e
 	e.inOutbox.item = e
 	e.inMortal.item = e
 	e.deadline.entry = e
@@ -126,7 +116,7 @@ func (p *pool) take() *entry {
 func (p *pool) put(e *entry) {
 	e.generation++
 	e.message, e.answer = Message{}, bus.Answer{}
-	e.session, e.node, e.givenUp = nil, nil, false
+	e.session, e.strand, e.node, e.givenUp = nil, nil, nil, false
 	e.position, e.attempt, e.event, e.place = 0, 0, 0, pending
 	p.free = append(p.free, e)
 }

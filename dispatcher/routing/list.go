@@ -26,6 +26,15 @@ func (l *list[T]) front() *T {
 	return l.head.item
 }
 
+// back is the last item, nil of an empty list.
+func (l *list[T]) back() *T {
+	if l.tail == nil {
+		return nil
+	}
+
+	return l.tail.item
+}
+
 // pushBack appends an item that is in no list.
 func (l *list[T]) pushBack(h *hook[T]) {
 	if h.list != nil {
@@ -40,6 +49,23 @@ func (l *list[T]) pushBack(h *hook[T]) {
 	}
 
 	l.tail = h
+	l.n++
+}
+
+// pushFront puts an item that is in no list before all others.
+func (l *list[T]) pushFront(h *hook[T]) {
+	if h.list != nil {
+		panic("routing: item is in a list already")
+	}
+
+	h.list, h.prev, h.next = l, nil, l.head
+	if l.head == nil {
+		l.tail = h
+	} else {
+		l.head.prev = h
+	}
+
+	l.head = h
 	l.n++
 }
 

@@ -19,13 +19,18 @@ import (
 // bus that loses, repeats and reorders, nodes that die, come back, stop and wake.
 // Whatever happens, each message takes effect once and is told as done once, and the
 // messages of a key and association take effect and are told as done in order. Those
-// of one key may be refused and are given up after a while: they may have no effect.
+// of one key, and some of another, may be refused and are given up after a while: they
+// may have no effect, go one at a time, and never meet a gap. All associations share the
+// keys.
 
 const replyRing = 8
 
-// mortal is the key whose messages may be refused, and are given up when they are not
-// answered in time.
-const mortal = "b"
+const (
+	mortal = "b" // the key whose messages may be refused, and are given up when they are not answered in time
+	mixed  = "c" // the key of which every other message of an association is such a one
+)
+
+const maxAssociations = 12
 
 type message struct{ epoch, sequence uint64 }
 
@@ -53,6 +58,7 @@ type world struct {
 	t         *rapid.T
 	cfg       routing.Config
 	keys      []string
+	epochs    uint64
 	core      *routing.Core
 	now       time.Duration
 	connected bool
@@ -66,6 +72,7 @@ type world struct {
 	sources   map[string]*source
 	keyOf     map[message]string   // key and epoch
 	done      map[string][]message // as told to the stations
+	mortal    map[message]bool     // may be refused and given up
 	noEffect  map[message]bool     // may have none: given up or refused
 }
 
@@ -100,6 +107,7 @@ func newWorld(t *rapid.T) *world {
 		t:         t,
 		cfg:       cfg,
 		keys:      []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(t, "keys")],
+		epochs:    rapid.Uint64Range(1, maxAssociations).Draw(t, "associations"),
 		core:      routing.New(cfg, 1),
 		connected: true,
 		sequences: map[uint64]uint64{},
@@ -108,6 +116,7 @@ func newWorld(t *rapid.T) *world {
 		sources:   map[string]*source{},
 		keyOf:     map[message]string{},
 		done:      map[string][]message{},
+		mortal:    map[message]bool{},
 		noEffect:  map[message]bool{},
 	}
 
@@ -125,17 +134,18 @@ func (w *world) node() *processor { return rapid.SampledFrom(w.nodes).Draw(w.t, 
 
 func (w *world) submit(t *rapid.T) {
 	for range rapid.IntRange(1, 20).Draw(t, "messages") {
-		epoch := rapid.Uint64Range(1, 2).Draw(t, "epoch")
+		epoch := rapid.Uint64Range(1, w.epochs).Draw(t, "epoch")
 		key := rapid.SampledFrom(w.keys).Draw(t, "key")
 		w.sequences[epoch]++
 		m := message{epoch, w.sequences[epoch]}
 		of := fmt.Sprintf("%s/%d", key, epoch)
 		w.keyOf[m] = of
 		w.ordered[of] = append(w.ordered[of], m)
-		giveUp := w.now + w.cfg.Expiry
 
-		if key != mortal {
-			giveUp = 0
+		var giveUp time.Duration
+		if key == mortal || key == mixed && len(w.ordered[of])%2 == 0 {
+			giveUp = w.now + w.cfg.Expiry
+			w.mortal[m] = true
 		}
 
 		w.core.Submit(w.now, &routing.Message{
@@ -171,6 +181,10 @@ func (w *world) carry(p *processor, lose bool) {
 
 		for r.Next(&e) {
 			items = append(items, e)
+
+			if w.mortal[message{e.Epoch, e.Sequence}] && e.After != 0 {
+				w.t.Fatalf("%s %d/%d may be given up and goes after %d", e.Key, e.Epoch, e.Sequence, e.After)
+			}
 		}
 
 		switch {
@@ -226,7 +240,7 @@ func (w *world) process(p *processor, at int, refuse bus.Status) {
 
 	for i := range frame {
 		a := bus.Answer{Entry: frame[i].Entry, Attempt: frame[i].Attempt, Status: refuse}
-		if refuse == willing || refuse == bus.Refused && string(frame[i].Key) != mortal {
+		if refuse == willing || refuse == bus.Refused && !w.mortal[message{frame[i].Epoch, frame[i].Sequence}] {
 			a = w.apply(&frame[i])
 		}
 

@@ -22,7 +22,7 @@ func (c *Core) overdue(e *entry) {
 		return
 	}
 
-	if !c.budget.take(c.clock, s.flying) {
+	if !c.budget.take(c.clock, s.flying.len()) {
 		c.counts.NoBudget++
 		c.timers.arm(&e.deadline, c.clock+doubled(c.deadline(n), c.cfg.DeadlineMax, s.tries+1, c.random.Float64()))
 

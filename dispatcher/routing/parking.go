@@ -10,7 +10,7 @@ type parking struct {
 	n       int
 }
 
-// source are the parked sessions of one association, by its first unanswered message.
+// source are the parked sessions of one association, by the strand that had its turn first.
 type source struct {
 	epoch    uint64
 	sessions list[session]
@@ -21,7 +21,7 @@ func (p *parking) len() int { return p.n }
 
 // add parks a session that is not parked.
 func (p *parking) add(s *session) {
-	epoch := s.entries.front().message.Epoch
+	epoch := s.turns.front().epoch
 
 	of := p.sources[epoch]
 	if of == nil {

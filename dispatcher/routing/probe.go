@@ -13,7 +13,7 @@ func (c *Core) considerProbe(n *node) {
 	}
 
 	for s := n.sessions.front(); s != nil; s = s.atNode.after() {
-		if e := s.entries.front(); e.place == written {
+		if e := s.flying.front(); e != nil && e.place == written {
 			n.probes++
 			n.probe, n.probeAt = e, c.clock+c.cfg.Probe<<min(n.probes, 16)
 			c.ready = append(c.ready, n)

@@ -96,6 +96,7 @@ type scene struct {
 	core    *routing.Core
 	now     time.Duration
 	entries map[string]uint64 // id of the entry of epoch/sequence, once it was written
+	filled  string            // what the last fill wrote, as answer takes it
 	nodes   map[string]*bus.Heartbeat
 	out     bytes.Buffer
 }
@@ -134,6 +135,8 @@ func (s *scene) run(t *testing.T, line string) {
 		"heartbeat":  s.heartbeat,
 		"ring":       s.ring,
 		"submit":     s.submit,
+		"strangers":  s.strangers,
+		"rounds":     s.rounds,
 		"fill":       s.fill,
 		"answer":     s.answer,
 		"pass":       s.pass,
@@ -238,6 +241,18 @@ func (s *scene) ring(t *testing.T, _ arguments) {
 	s.out.WriteString("\n")
 }
 
+// strangers key=K from=EPOCH to=EPOCH each=N size=N lives=MS
+func (s *scene) strangers(t *testing.T, a arguments) {
+	t.Helper()
+
+	for epoch := a.number(t, "from", 1); epoch <= a.number(t, "to", 1); epoch++ {
+		for sequence := range a.number(t, "each", 1) {
+			a["of"] = fmt.Sprintf("%d/%d", epoch, sequence+1)
+			s.submit(t, a)
+		}
+	}
+}
+
 // submit key=K of=EPOCH/SEQUENCE,... size=N lives=MS
 func (s *scene) submit(t *testing.T, a arguments) {
 	t.Helper()
@@ -262,6 +277,8 @@ func (s *scene) submit(t *testing.T, a arguments) {
 
 func (s *scene) fill(t *testing.T, a arguments) {
 	t.Helper()
+
+	var filled []string
 
 	for _, n := range s.core.Nodes(0) {
 		if a["node"] != "" && a["node"] != n.ID() {
@@ -289,6 +306,7 @@ func (s *scene) fill(t *testing.T, a arguments) {
 		for r.Next(&e) {
 			of := fmt.Sprintf("%d/%d", e.Epoch, e.Sequence)
 			s.entries[of] = e.Entry
+			filled = append(filled, of)
 			fmt.Fprintf(&s.out, " %s %s attempt %d", e.Key, of, e.Attempt)
 
 			if e.After != 0 {
@@ -304,9 +322,11 @@ func (s *scene) fill(t *testing.T, a arguments) {
 
 		s.out.WriteString("\n")
 	}
+
+	s.filled = strings.Join(filled, ",")
 }
 
-// answer from=NODE of=EPOCH/SEQUENCE,... attempt=N status=S
+// answer from=NODE of=EPOCH/SEQUENCE,... attempt=N status=S; of what the last fill wrote without of
 func (s *scene) answer(t *testing.T, a arguments) {
 	t.Helper()
 
@@ -316,6 +336,10 @@ func (s *scene) answer(t *testing.T, a arguments) {
 
 	incarnation := s.nodes[a["from"]].Incarnation
 	s.core.Heard(s.now, incarnation)
+
+	if a["of"] == "" {
+		a["of"] = s.filled
+	}
 
 	for of := range strings.SplitSeq(a["of"], ",") {
 		id, ok := s.entries[of]
@@ -329,6 +353,20 @@ func (s *scene) answer(t *testing.T, a arguments) {
 
 		s.done()
 	}
+}
+
+// rounds n=N from=NODE status=S: fills and answers so often, and prints nothing
+func (s *scene) rounds(t *testing.T, a arguments) {
+	t.Helper()
+
+	printed := s.out.Len()
+
+	for range a.number(t, "n", 1) {
+		s.fill(t, arguments{})
+		s.answer(t, arguments{"from": a["from"], "status": a["status"]})
+	}
+
+	s.out.Truncate(printed)
 }
 
 func (s *scene) done() {

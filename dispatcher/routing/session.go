@@ -9,17 +9,13 @@ import (
 //	bound    some of its messages are assigned to one node
 //	parked   no node had room for it
 //	waiting  its retry is due later
-//
-// The assigned messages are always the first ones, in order of arrival.
 type session struct {
 	key  string
 	hash uint64
 
-	entries   list[entry] // unanswered
-	held      list[entry] // answered, with an unanswered predecessor; fewer than Window, since that counts from the oldest unanswered
-	next      *entry      // the first pending one
-	positions uint64      // given out so far
-	flying    int         // entries that are assigned or written
+	unanswered int          // messages
+	turns      list[strand] // those that have a message to be sent, the next one first
+	flying     list[entry]  // assigned or written, in the order in which they were assigned
 
 	node    *node // while bound
 	waiting bool
@@ -63,8 +59,8 @@ func (c *Core) release(s *session) {
 	c.parked.remove(s)
 	s.wait.place.remove()
 
-	s.key, s.hash, s.next = "", 0, nil
-	s.positions, s.tries, s.again, s.waiting = 0, 0, 0, false
+	s.key, s.hash = "", 0
+	s.tries, s.again, s.waiting = 0, 0, false
 	c.idle = append(c.idle, s)
 }
 
@@ -82,7 +78,7 @@ func (s *session) unbind() {
 // is bound to. Once nothing of it is in flight it leaves a node that takes no more, or
 // that others wait for.
 func (c *Core) advance(s *session) {
-	if s.waiting || s.parked.linked() || s.next == nil {
+	if s.waiting || s.parked.linked() || s.turns.len() == 0 {
 		return
 	}
 
@@ -91,7 +87,7 @@ func (c *Core) advance(s *session) {
 			c.feed(s, false)
 		}
 
-		if s.flying > 0 {
+		if s.flying.len() > 0 {
 			return
 		}
 
@@ -136,30 +132,28 @@ func (c *Core) pick(s *session, avoid *node) bool {
 	return true
 }
 
-// feed assigns pending messages of a bound session to its node, within the window
-// and while the node has room; the first one goes in any case where must is set.
-//
-// The window counts from the oldest unanswered message, answered ones in between
-// included: a processor's reply ring must still hold the reply of the oldest.
+// feed assigns pending messages of a bound session to its node, strand by strand, within
+// the window and while the node has room; the first one goes in any case where must is set.
 func (c *Core) feed(s *session, must bool) {
-	oldest := s.entries.front().position
-
-	for e := s.next; e != nil && e.position-oldest < uint64(c.cfg.Window); e = s.next { //nolint:gosec // positive
+	for st := s.turns.front(); st != nil && s.flying.len() < c.cfg.Window; st = s.turns.front() {
 		if !must && !s.node.open() {
 			return
 		}
 
-		c.assign(e, s.node)
+		c.assign(st, s.node)
 
 		must = false
 	}
 }
 
-// assign puts the session's first pending message into a node's outbox.
-func (c *Core) assign(e *entry, n *node) {
+// assign puts a strand's next message into a node's outbox, and the strand behind the others.
+func (c *Core) assign(st *strand, n *node) {
+	e := st.next
 	e.place, e.node = assigned, n
-	e.session.flying++
-	e.session.next = e.inSession.after()
+	st.session.flying.pushBack(&e.inFlight)
+	st.next = e.successor()
+	st.turn.remove()
+	c.changed(st)
 
 	if n.outbox.len() == 0 {
 		c.ready = append(c.ready, n)
@@ -185,18 +179,19 @@ func (c *Core) recall(e *entry) {
 	}
 
 	e.place, e.node = pending, nil
-	e.session.flying--
+	e.inFlight.remove()
 	n.load(-1, -e.size())
 	n.refresh(c)
 }
 
-// recallAll makes all messages of a session pending and unbinds it.
+// recallAll makes all messages of a session pending and unbinds it. Strands that had some
+// in flight have their turns first.
 func (c *Core) recallAll(s *session) {
-	for e := s.entries.front(); e != nil && e.place != pending; e = e.inSession.after() {
+	for e := s.flying.back(); e != nil; e = s.flying.back() {
 		c.recall(e)
+		e.strand.rewind(e)
 	}
 
-	s.next = s.entries.front()
 	s.unbind()
 }
 

@@ -22,47 +22,43 @@ func (c *Core) Done() []Finished {
 // all earlier messages of its key and association are: a commit whose outcome is not
 // known yet, and is asked for again, must not be overtaken by its successors.
 func (c *Core) settle(e *entry) {
-	s := e.session
+	st := e.strand
+	st.session.unanswered--
 	e.inMortal.remove()
 
 	switch {
 	case e.node != nil:
 		c.recall(e)
-	case s.next == e:
-		s.next = e.inSession.after()
+	case st.next == e:
+		st.next = e.successor()
 	}
 
-	if e.predecessor() != nil {
-		e.inSession.remove()
+	first := e.predecessor() == nil
+	e.inStrand.remove()
+
+	if first {
+		c.tell(e)
+		c.tellHeld(st)
+	} else {
 		e.place = held
-		s.held.pushBack(&e.inSession)
-
-		return
+		st.held.pushBack(&e.inStrand)
 	}
 
-	var successor *entry
-	if s.held.len() > 0 {
-		successor = e.successor()
-	}
-
-	epoch := e.message.Epoch
-
-	e.inSession.remove()
-	c.tell(e)
-	c.tellHeld(s, epoch, successor)
+	c.changed(st)
 }
 
-// tellHeld tells which messages of an association are done that waited for earlier
-// ones: those before the next unanswered one, nil: all.
-func (c *Core) tellHeld(s *session, epoch uint64, next *entry) {
+// tellHeld tells which messages of a strand are done that waited for earlier ones: those
+// before the first unanswered one.
+func (c *Core) tellHeld(st *strand) {
 	from := len(c.done)
+	next := st.entries.front()
 
 	var after *entry
-	for e := s.held.front(); e != nil; e = after {
-		after = e.inSession.after()
+	for e := st.held.front(); e != nil; e = after {
+		after = e.inStrand.after()
 
-		if e.message.Epoch == epoch && (next == nil || e.position < next.position) {
-			e.inSession.remove()
+		if next == nil || e.position < next.position {
+			e.inStrand.remove()
 			c.tell(e)
 		}
 	}
@@ -82,7 +78,7 @@ func (c *Core) tell(e *entry) {
 
 // proceed lets what waited for a message that is settled go on.
 func (c *Core) proceed(s *session) {
-	if s.entries.len() == 0 {
+	if s.unanswered == 0 {
 		c.release(s)
 	} else {
 		c.advance(s)
@@ -95,10 +91,14 @@ func (c *Core) proceed(s *session) {
 // committed all the same; the answer is then not used.
 func (c *Core) abandon() {
 	for e := c.mortal.front(); e != nil && e.message.GiveUp <= c.now; e = c.mortal.front() {
-		s := e.session
-		c.counts.GivenUp++
-		e.givenUp = true
-		c.settle(e)
-		c.proceed(s)
+		c.giveUp(e)
 	}
+}
+
+func (c *Core) giveUp(e *entry) {
+	s := e.session
+	c.counts.GivenUp++
+	e.givenUp = true
+	c.settle(e)
+	c.proceed(s)
 }
