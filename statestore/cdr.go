@@ -2,6 +2,7 @@ package statestore
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"time"
@@ -90,10 +91,61 @@ func (s *Store) readCDRs(ctx context.Context, from map[int]string) ([]CDR, error
 			payload, _ := m.Values["d"].(string)
 			sequence, err := strconv.ParseUint(n, 10, 64)
 			if err != nil {
-				return nil, fmt.Errorf("CDR %s of partition %d: sequence: %w", m.ID, i, err)
+				return nil, fmt.Errorf("%w: CDR %s of partition %d: sequence: %w", ErrCorrupt, m.ID, i, err)
 			}
 			cdrs = append(cdrs, CDR{Partition: i, Sequence: sequence, ID: m.ID, Payload: []byte(payload)})
 		}
 	}
 	return cdrs, nil
+}
+
+// CDRCount is how far a partition counted, and the newest CDR that it has.
+type CDRCount struct {
+	Count    uint64 // sequence that was given last; 0: none ever, or the store lost the count
+	Sequence uint64 // of the newest one; 0: there is none. Under Count: the newest were lost, or all were trimmed
+	ID       string // of the newest one; empty: there is none
+}
+
+// CDRCounts tells of each partition how far it counted. Errors are those of CDRs.
+func (s *Store) CDRCounts(ctx context.Context) ([]CDRCount, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.Timeout)
+	defer cancel()
+	p := s.client.Pipeline()
+	given, newest := make([]*redis.StringCmd, s.cfg.Partitions), make([]*redis.XMessageSliceCmd, s.cfg.Partitions)
+	for i := range given { // the count first: one that is written in between is no gap
+		given[i] = p.Get(ctx, s.partitionKey(i, cdrCount))
+		newest[i] = p.XRevRangeN(ctx, s.partitionKey(i, cdrStream), "+", "-", 1)
+	}
+	_, _ = p.Exec(ctx) // each command holds its own
+	counts := make([]CDRCount, len(given))
+	for i := range counts {
+		var err error
+		if counts[i], err = cdrCountOf(given[i], newest[i]); err != nil {
+			return nil, fmt.Errorf("read the count of CDRs of partition %d: %w", i, err)
+		}
+	}
+	return counts, nil
+}
+
+func cdrCountOf(given *redis.StringCmd, newest *redis.XMessageSliceCmd) (c CDRCount, err error) {
+	text, err := given.Result()
+	if errors.Is(err, redis.Nil) {
+		text, err = "0", nil
+	}
+	if err != nil {
+		return c, err //nolint:wrapcheck // by the caller, who knows the partition
+	}
+	if c.Count, err = strconv.ParseUint(text, 10, 64); err != nil {
+		return c, fmt.Errorf("%w: %w", ErrCorrupt, err)
+	}
+	messages, err := newest.Result()
+	if err != nil || len(messages) == 0 {
+		return c, err //nolint:wrapcheck // likewise
+	}
+	n, _ := messages[0].Values["n"].(string)
+	c.ID = messages[0].ID
+	if c.Sequence, err = strconv.ParseUint(n, 10, 64); err != nil {
+		return c, fmt.Errorf("%w: CDR %s: sequence: %w", ErrCorrupt, c.ID, err)
+	}
+	return c, nil
 }

@@ -274,3 +274,27 @@ func TestAbsent(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 }
+
+func TestCDRCounts(t *testing.T) {
+	s := open(t, startRedis(t).URL())
+	k := []byte("counted")
+	for version := range uint64(2) {
+		c := statestore.Commit{Key: k, Record: &statestore.Record{}, Expiry: later(), TTL: time.Minute, CDRs: [][]byte{[]byte("one")}}
+		if version > 0 {
+			c.Expect = must[statestore.Session](t)(s.Session(t.Context(), k)).Record.Stamp()
+		}
+		if outcomes := must[[]statestore.Outcome](t)(s.Commit(t.Context(), []statestore.Commit{c})); outcomes[0].Result != statestore.Written {
+			t.Fatalf("%+v", outcomes)
+		}
+	}
+	cdrs := must[[]statestore.CDR](t)(s.CDRs(t.Context(), nil, 0))
+	for i, c := range must[[]statestore.CDRCount](t)(s.CDRCounts(t.Context())) {
+		want := statestore.CDRCount{}
+		if i == s.Partition(k) {
+			want = statestore.CDRCount{Count: 2, Sequence: 2, ID: cdrs[1].ID}
+		}
+		if c != want {
+			t.Errorf("partition %d: %+v, want %+v", i, c, want)
+		}
+	}
+}

@@ -20,6 +20,9 @@ import (
 // cdrWait is how long a look for new CDRs waits for one.
 const cdrWait = 2 * time.Second
 
+// cdrRetry is between two tries of an export that follows while Redis is away.
+const cdrRetry = 500 * time.Millisecond
+
 func cdrCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "cdr",
@@ -44,10 +47,14 @@ written: with --format jsonl an object a line, with --format csv a header and a 
 lists the fields.
 
 Each partition numbers its records 1, 2, 3 and so on. Where numbers are missing, standard error says which,
-and the exit code is 1. From --from TIME on, the first record of a partition sets the count.
+and the exit code is 1; likewise for numbers that were given before, which means that Redis lost writes. From
+--from TIME on, the first record of a partition sets the count.
 
 With --position FILE it goes on where the last export with that file ended, and writes down how far it came
-whenever what it wrote has gone out. With --follow it waits for new records until it is interrupted.`,
+whenever what it wrote has gone out. With --follow it waits for new records until it is interrupted;
+while Redis is away it tries again.
+
+Without --redis it takes the Redis of the configuration, or that of a running 'skyring up' on this machine.`,
 		Example: `  skyring cdr export --format csv > calls.csv
   skyring cdr export --from 2026-03-01T00:00:00Z
   skyring cdr export --follow --position /var/lib/skyring/cdr.position`,
@@ -124,6 +131,8 @@ type cdrExport struct {
 	position cdrPosition
 	waiting  []statestore.CDR // read, and not written yet
 	missing  uint64           // records that gaps swallowed
+	again    uint64           // numbers that were given twice
+	moved    bool             // the position, by more than what was written
 }
 
 func (o *cdrOptions) export(ctx context.Context, store *statestore.Store, stdout, stderr io.Writer) error {
@@ -149,32 +158,96 @@ func (o *cdrOptions) export(ctx context.Context, store *statestore.Store, stdout
 	}
 
 	err = e.run(ctx, o.follow)
-	if errors.Is(err, context.Canceled) {
-		err = nil // interrupted: that is how --follow ends
+	if _, ofStore := errors.AsType[*storeError](err); ctx.Err() != nil && ofStore || errors.Is(err, context.Canceled) {
+		err = nil // interrupted: that is how --follow ends, also while Redis is away
 	}
 
-	if err == nil && e.missing > 0 {
-		err = fmt.Errorf("%d call detail records are missing", e.missing)
+	return errors.Join(err, e.verdict())
+}
+
+// verdict is what is wrong with the numbers of all records together.
+func (e *cdrExport) verdict() error {
+	var faults []error
+
+	if e.missing > 0 {
+		faults = append(faults, fmt.Errorf("%d call detail records are missing", e.missing))
 	}
 
-	return err
+	if e.again > 0 {
+		faults = append(faults, fmt.Errorf("%d numbers of call detail records are given twice: Redis lost writes", e.again))
+	}
+
+	return errors.Join(faults...)
 }
 
 // run writes all there is, and what comes then if it is to follow.
 func (e *cdrExport) run(ctx context.Context, follow bool) error {
+	if !follow {
+		return e.drain(ctx, 0)
+	}
+
+	away := false
+
 	for {
-		if err := e.drain(ctx, 0); err != nil {
+		err := e.drain(ctx, 0)
+		if err == nil && away {
+			away = false
+
+			e.tell("Redis answers again, the export goes on where it was")
+		}
+
+		if err == nil {
+			err = e.drain(ctx, cdrWait)
+		}
+
+		if err == nil {
+			continue
+		}
+
+		if !passes(ctx, err) {
 			return err
 		}
 
-		if !follow {
-			return nil
+		if !away {
+			away = true
+
+			e.tell("the export waits for Redis: %v", err)
 		}
 
-		if err := e.drain(ctx, cdrWait); err != nil {
+		if err := pause(ctx, cdrRetry); err != nil {
 			return err
 		}
 	}
+}
+
+// storeError is one of the store, which may be back later.
+type storeError struct{ err error }
+
+func (e *storeError) Error() string { return e.err.Error() }
+func (e *storeError) Unwrap() error { return e.err }
+
+// passes tells that an error may pass by itself: Redis is away, nobody interrupted, and nothing is damaged.
+func passes(ctx context.Context, err error) bool {
+	_, ofStore := errors.AsType[*storeError](err)
+
+	return ofStore && ctx.Err() == nil && !errors.Is(err, statestore.ErrCorrupt)
+}
+
+// pause waits, or returns why ctx ended.
+func pause(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-timer.C:
+		return nil
+	}
+}
+
+func (e *cdrExport) tell(format string, values ...any) {
+	fmt.Fprintf(e.stderr, "skyring: "+format+"\n", values...) //nolint:errcheck // the exit code tells what matters, too
 }
 
 // drain writes all records that there are; with a wait it only reads the next ones.
@@ -182,7 +255,7 @@ func (e *cdrExport) drain(ctx context.Context, wait time.Duration) error {
 	for {
 		cdrs, err := e.store.CDRs(ctx, e.position.ids(), wait)
 		if err != nil {
-			return err
+			return &storeError{err}
 		}
 
 		e.waiting = append(e.waiting, cdrs...)
@@ -192,7 +265,7 @@ func (e *cdrExport) drain(ctx context.Context, wait time.Duration) error {
 		case wait > 0: // there may be more by now
 			return nil
 		case len(cdrs) == 0:
-			return e.flush("")
+			return errors.Join(e.compare(ctx), e.flush(""))
 		}
 
 		if err := e.flush(bound(cdrs)); err != nil {
@@ -220,17 +293,44 @@ func bound(cdrs []statestore.CDR) string {
 	return lowest
 }
 
-// note moves the position and tells of gaps.
+// note moves the position and tells of gaps, and of numbers that were given before.
 func (e *cdrExport) note(cdrs []statestore.CDR) {
 	for _, c := range cdrs {
-		from, to, gap := e.position.advance(c)
-		if !gap {
-			continue
+		if d, wrong := e.position.advance(c); wrong {
+			e.report(c.Partition, d)
 		}
-
-		e.missing += to - from + 1
-		fmt.Fprintf(e.stderr, "skyring: partition %d: call detail records %d to %d are missing\n", c.Partition, from, to) //nolint:errcheck // the exit code tells too
 	}
+}
+
+// compare tells which of the newest records are missing: partitions counted them.
+func (e *cdrExport) compare(ctx context.Context) error {
+	counts, err := e.store.CDRCounts(ctx)
+	if err != nil {
+		return &storeError{err}
+	}
+
+	for partition, c := range counts {
+		if d, wrong := e.position.compare(partition, c); wrong {
+			e.report(partition, d)
+			e.moved = true
+		}
+	}
+
+	return nil
+}
+
+func (e *cdrExport) report(partition int, d deviation) {
+	n := d.to - d.from + 1
+
+	if d.back {
+		e.again += n
+		e.tell("partition %d: the numbers %d to %d of call detail records are given again: Redis lost writes", partition, d.from, d.to)
+
+		return
+	}
+
+	e.missing += n
+	e.tell("partition %d: call detail records %d to %d are missing", partition, d.from, d.to)
 }
 
 // flush writes what waits, up to an ID, or all of it, and then the position.
@@ -263,9 +363,11 @@ func (e *cdrExport) flush(until string) error {
 
 	e.waiting = slices.Delete(e.waiting, 0, n)
 
-	if e.file == "" || n == 0 || len(e.waiting) > 0 { // what still waits is not behind the position
+	if e.file == "" || n == 0 && !e.moved || len(e.waiting) > 0 { // what still waits is not behind the position
 		return nil
 	}
+
+	e.moved = false
 
 	return e.position.write(e.file)
 }

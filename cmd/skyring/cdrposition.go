@@ -45,18 +45,64 @@ func (p cdrPosition) ids() map[int]string {
 	return ids
 }
 
-// advance goes on to a record, and tells which sequences before it are missing.
-func (p cdrPosition) advance(c statestore.CDR) (from, to uint64, gap bool) {
-	before, known := p[c.Partition]
+// deviation is what is wrong with the numbers of a partition's records; the zero one is nothing.
+type deviation struct {
+	from, to uint64 // both included
+	back     bool   // these numbers were given before, and are given again; else they are missing
+}
+
+// advance goes on to a record, and tells what is wrong with its number.
+func (p cdrPosition) advance(c statestore.CDR) (d deviation, wrong bool) {
+	before := p[c.Partition]
 	p[c.Partition] = cdrPlace{ID: c.ID, Sequence: c.Sequence}
 
-	if known && before.Sequence == 0 {
-		return 0, 0, false
+	switch {
+	case before.Sequence == 0 && before.ID != "":
+		return d, false
+	case c.Sequence <= before.Sequence:
+		return deviation{from: c.Sequence, to: before.Sequence, back: true}, true
+	case c.Sequence > before.Sequence+1:
+		return deviation{from: before.Sequence + 1, to: c.Sequence - 1}, true
+	default:
+		return d, false
+	}
+}
+
+// compare tells whether a partition counted as far as its records go, once all of them were
+// read, and goes on with its count.
+func (p cdrPosition) compare(partition int, c statestore.CDRCount) (d deviation, wrong bool) {
+	place := p[partition]
+	if c.ID != "" && compareIDs(c.ID, place.ID) > 0 { // a newer one is there by now
+		return d, false
 	}
 
-	from, to = before.Sequence+1, c.Sequence-1
+	last := place.Sequence
 
-	return from, to, from <= to
+	switch {
+	case last > 0 || place.ID == "":
+	case c.ID == "": // everything before --from may be forgotten
+		return d, false
+	default:
+		last = c.Sequence
+	}
+
+	switch {
+	case c.Count > last:
+		d = deviation{from: last + 1, to: c.Count}
+	case c.Count < last:
+		d = deviation{from: c.Count + 1, to: last, back: true}
+	default:
+		return d, false
+	}
+
+	place.Sequence = c.Count
+	p[partition] = place
+
+	if c.Count == 0 { // it begins anew
+		delete(p, partition)
+	}
+
+	return d, true
 }
 
 // read takes the position over that a file holds; one that is not there is the beginning.
