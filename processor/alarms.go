@@ -3,6 +3,7 @@ package processor
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -68,13 +69,19 @@ func (w *worker) rolledBack(g *group, current *statestore.Record) {
 	})
 }
 
-// reachable logs when the store goes away and when it is back.
+// recovery is how long nothing may have failed before the store is said to be back: what was under way when it went, or came, fails late.
+const recovery = time.Second
+
+// reachable logs when the store goes away and when it is back, once each.
 func (p *Processor) reachable(err error) {
-	if away := err != nil; p.away.Swap(away) != away {
-		if away {
+	now := time.Now()
+	switch {
+	case err != nil:
+		p.failed.Store(now.UnixNano())
+		if !p.away.Swap(true) {
 			p.log.Warn().Err(err).Msg("the state store does not answer; messages are answered unavailable until it does")
-		} else {
-			p.log.Info().Msg("the state store answers again")
 		}
+	case p.away.Load() && now.UnixNano()-p.failed.Load() >= recovery.Nanoseconds() && p.away.Swap(false):
+		p.log.Warn().Msg("the state store answers again")
 	}
 }

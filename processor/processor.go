@@ -35,7 +35,8 @@ type Processor struct {
 	counters
 	sometimes rate.Sometimes // for log lines that could come once per message
 	alarms    rate.Sometimes // the same for lost writes
-	away      atomic.Bool    // the store did not answer last time
+	away      atomic.Bool    // the store did not answer, and is not back for long enough
+	failed    atomic.Int64   // when it did not answer last; ns since the Unix epoch
 	clock     clock          // the store's
 	queued    atomic.Int64   // events that wait for workers, or are worked on
 

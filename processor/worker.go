@@ -221,7 +221,9 @@ func (w *worker) round(ctx context.Context, pending []*group) []*group {
 		}
 	}
 	outcomes, err := w.store.Commit(ctx, commits)
-	w.reachable(err)
+	if len(commits) > 0 { // without any, nothing was asked
+		w.reachable(err)
+	}
 	for i, g := range committed {
 		if !w.settle(g, outcomes[i]) {
 			again = append(again, g)
