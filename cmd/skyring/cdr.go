@@ -52,9 +52,7 @@ and the exit code is 1; likewise for numbers that were given before, which means
 
 With --position FILE it goes on where the last export with that file ended, and writes down how far it came
 whenever what it wrote has gone out. With --follow it waits for new records until it is interrupted;
-while Redis is away it tries again.
-
-Without --redis it takes the Redis of the configuration, or that of a running 'skyring up' on this machine.`,
+while Redis is away it tries again.` + runningHelp,
 		Example: `  skyring cdr export --format csv > calls.csv
   skyring cdr export --from 2026-03-01T00:00:00Z
   skyring cdr export --follow --position /var/lib/skyring/cdr.position`,
@@ -71,7 +69,7 @@ Without --redis it takes the Redis of the configuration, or that of a running 's
 	}
 	reader.settings.register(cmd)
 	flags := cmd.Flags()
-	flags.StringVar(&reader.redisURL, "redis", "", "URL of the Redis server: redis://host:port, unix:///path")
+	redisFlag(cmd, &reader.redisURL)
 	flags.BoolVar(&options.follow, "follow", false, "wait for new records until interrupted")
 	flags.StringVar(&options.from, "from", "", "leave out what was written before: a time such as 2026-03-01T00:00:00Z, or a duration back such as 24h")
 	flags.StringVar(&options.position, "position", "", "file that keeps how far the export came")

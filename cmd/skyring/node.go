@@ -22,6 +22,8 @@ func nodeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "node",
 		Short: "take processors out of service and put them back",
+		Long: `Takes processors out of service and puts them back. Without --nats it asks at the NATS of the configuration,
+or at that of a running 'skyring up' on this machine.`,
 	}
 	cmd.AddCommand(
 		administrationCommand(bus.Drain, "take a processor out of service: it finishes what it has and gets nothing new",

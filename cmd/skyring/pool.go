@@ -23,7 +23,7 @@ func poolCommand() *cobra.Command {
 		Use:   "pool",
 		Short: "look after the channels of beams",
 		Long: `Reads and writes the channel pools straight in Redis, also while processors run. A call takes one channel
-of the pool of each station's beam; where a beam has no pool, or no free channel, there is no call.`,
+of the pool of each station's beam; where a beam has no pool, or no free channel, there is no call.` + runningHelp,
 	}
 	cmd.AddCommand(poolSetCommand(), poolListCommand())
 

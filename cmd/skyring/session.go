@@ -18,8 +18,7 @@ func sessionCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "session",
 		Short: "show what Redis holds of sessions",
-		Long: `Reads sessions straight from Redis. Without --redis it takes the one of the configuration, or
-that of a running 'skyring up' on this machine.`,
+		Long:  `Reads sessions straight from Redis.` + runningHelp,
 	}
 	cmd.AddCommand(sessionListCommand(), sessionShowCommand())
 
@@ -83,7 +82,7 @@ type sessionOptions struct {
 
 func (o *sessionOptions) register(cmd *cobra.Command) {
 	o.settings.register(cmd)
-	cmd.Flags().StringVar(&o.redisURL, "redis", "", "URL of the Redis server: redis://host:port, unix:///path")
+	redisFlag(cmd, &o.redisURL)
 	cmd.Flags().BoolVar(&o.asJSON, "json", false, "print JSON")
 }
 
@@ -111,7 +110,7 @@ func (o *sessionOptions) withStore(cmd *cobra.Command, do func(context.Context, 
 
 	store, err := statestore.Open(cmd.Context(), c.store(), newLogger(c.Log, cmd.ErrOrStderr()))
 	if err != nil {
-		return err
+		return fmt.Errorf("%w\n--redis URL names another server", err)
 	}
 
 	return errors.Join(do(cmd.Context(), store), store.Close())

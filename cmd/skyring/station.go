@@ -25,7 +25,7 @@ func stationCommand() *cobra.Command {
 		Long: `Reads and writes the station table straight in Redis, also while processors run. A station that is not in
 the table can not log on. docs/stations.md tells what each value means.
 
-Station ids are up to 16 hexadecimal digits. Keys are never shown again once they are written.`,
+Station ids are up to 16 hexadecimal digits. Keys are never shown again once they are written.` + runningHelp,
 	}
 	cmd.AddCommand(stationAddCommand(), stationImportCommand(), stationListCommand(), stationShowCommand(), stationBarCommand())
 

@@ -26,7 +26,9 @@ func statusCommand() *cobra.Command {
 dispatchers see them, whether all dispatchers have the same ring, and alarms.
 
 It fails when no dispatcher or no processor answers, and when dispatchers have different rings for longer
-than a heartbeat. Alarms alone do not make it fail.`,
+than a heartbeat. Alarms alone do not make it fail.
+
+Without --nats it takes the NATS of the configuration, or that of a running 'skyring up' on this machine.`,
 		Example: `  skyring status
   skyring status --json --nats nats://10.0.0.5:4222`,
 		Args: exactArgs(0, ""),

@@ -39,7 +39,7 @@ type operatorOptions struct {
 
 func (o *operatorOptions) register(cmd *cobra.Command, timeout time.Duration, usage string) {
 	o.settings.register(cmd)
-	stringFlag(cmd, &o.settings, "nats", "URL of the NATS server", func(c *Config) *string { return &c.NATS.URL })
+	stringFlag(cmd, &o.settings, "nats", "URL of the NATS server; none given: the configuration's, or that of a running 'skyring up'", func(c *Config) *string { return &c.NATS.URL })
 	cmd.Flags().DurationVar(&o.timeout, "timeout", timeout, usage)
 }
 
@@ -48,6 +48,10 @@ func (o *operatorOptions) run(cmd *cobra.Command, do func(ctx context.Context, b
 	c, err := o.settings.load()
 	if err != nil {
 		return err
+	}
+
+	if c.NATS.URL == bus.DefaultConfig().URL && !cmd.Flags().Changed("nats") {
+		c.NATS.URL = runningNATS(c.Up.Dir, c.NATS.URL)
 	}
 
 	if o.timeout <= 0 {
@@ -62,7 +66,7 @@ func (o *operatorOptions) run(cmd *cobra.Command, do func(ctx context.Context, b
 
 	conn, err := bus.Connect(cmd.Context(), c.NATS, defaultID("operator"), newLogger(c.Log, cmd.ErrOrStderr()))
 	if err != nil {
-		return err
+		return fmt.Errorf("%w\n--nats URL names another server", err)
 	}
 	defer conn.Close()
 

@@ -5,9 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/url"
-	"os"
-	"path/filepath"
 
 	"github.com/spf13/cobra"
 
@@ -113,6 +110,13 @@ func runUp(ctx context.Context, c *Config, stdout, stderr io.Writer) (err error)
 		log.Warn().Msg(warning)
 	}
 
+	forget, err := announceNATS(c.Up.Dir, running.NATS())
+	if err != nil {
+		return errors.Join(err, running.Stop())
+	}
+
+	defer func() { err = errors.Join(err, forget()) }()
+
 	_, printErr := fmt.Fprintf(stdout, "skyring is up\n  stations  SCTP in UDP at %s\n  NATS      %s\n  Redis     %s\n",
 		running.Addr(), running.NATS(), running.Redis())
 
@@ -164,15 +168,4 @@ func (c *Config) stack() (stack.Config, error) {
 	}
 
 	return cfg, c.validate(faults...)
-}
-
-// runningStore is the URL of the private redis-server of a 'skyring up' that keeps its
-// data in dir, if its socket is there, else otherwise.
-func runningStore(dir, otherwise string) string {
-	socket := filepath.Join(dir, "redis.sock")
-	if _, err := os.Stat(socket); err != nil {
-		return otherwise
-	}
-
-	return (&url.URL{Scheme: "unix", Path: socket}).String()
 }
