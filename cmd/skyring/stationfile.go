@@ -16,12 +16,14 @@ import (
 	"skyring/protocol"
 )
 
-// lineEntry is an entry of the station table with the line of the file that it is in.
+// lineEntry is an entry of the station table with where in the file it is.
 type lineEntry struct {
 	table.Entry
 
-	line int
+	place string // "line 3", or "entry 2 (line 1)" of a JSON array
 }
+
+func lineOf(line int) string { return fmt.Sprintf("line %d", line) }
 
 // readStations reads a whole file of station entries: CSV with a header, JSON objects
 // one a line, or a JSON array. It returns every fault at once, each with its line.
@@ -36,7 +38,7 @@ func readStations(r io.Reader) ([]lineEntry, error) {
 	read := readStationCSV
 	switch start := bytes.TrimSpace(text); {
 	case len(start) == 0:
-		return nil, errors.New("the file is empty")
+		return nil, errNoStations
 	case start[0] == '[':
 		read = readStationArray
 	case start[0] == '{':
@@ -44,24 +46,30 @@ func readStations(r io.Reader) ([]lineEntry, error) {
 	}
 
 	entries, faults := read(text)
+	if len(entries) == 0 && len(faults) == 0 {
+		return nil, errNoStations
+	}
 
 	return entries, errors.Join(append(faults, repeated(entries)...)...)
 }
 
+// errNoStations refuses a file that holds nothing: who made it meant something else.
+var errNoStations = errors.New("there is nothing to import: the file holds no station")
+
 // repeated finds stations that occur more than once.
 func repeated(entries []lineEntry) []error {
-	first := make(map[protocol.StationID]int, len(entries))
+	first := make(map[protocol.StationID]string, len(entries))
 
 	var faults []error
 
 	for _, e := range entries {
-		if line, seen := first[e.ID]; seen {
-			faults = append(faults, fmt.Errorf("line %d: station %s is in line %d already", e.line, e.ID, line))
+		if place, seen := first[e.ID]; seen {
+			faults = append(faults, fmt.Errorf("%s: station %s is in %s already", e.place, e.ID, place))
 
 			continue
 		}
 
-		first[e.ID] = e.line
+		first[e.ID] = e.place
 	}
 
 	return faults
@@ -74,6 +82,10 @@ func readStationCSV(text []byte) (entries []lineEntry, faults []error) {
 	reader.FieldsPerRecord = -1
 
 	header, err := reader.Read()
+	if errors.Is(err, io.EOF) { // comments alone
+		return nil, nil
+	}
+
 	if err != nil {
 		return nil, []error{fmt.Errorf("read the header: %w", err)}
 	}
@@ -99,7 +111,7 @@ func readStationCSV(text []byte) (entries []lineEntry, faults []error) {
 			continue
 		}
 
-		entries, faults = appendEntry(entries, faults, line, csvFields(header, row))
+		entries, faults = appendEntry(entries, faults, lineOf(line), csvFields(header, row))
 	}
 }
 
@@ -162,7 +174,7 @@ func readStationLines(text []byte) (entries []lineEntry, faults []error) {
 			continue
 		}
 
-		entries, faults = appendEntry(entries, faults, line, fields)
+		entries, faults = appendEntry(entries, faults, lineOf(line), fields)
 	}
 
 	if err := lines.Err(); err != nil {
@@ -180,22 +192,22 @@ func readStationArray(text []byte) (entries []lineEntry, faults []error) {
 		return nil, []error{err}
 	}
 
-	for decoder.More() {
+	for number := 1; decoder.More(); number++ {
 		var object json.RawMessage
 		if err := decoder.Decode(&object); err != nil {
-			return entries, append(faults, fmt.Errorf("line %d: %w", lineAt(decoder.InputOffset()), err))
+			return entries, append(faults, fmt.Errorf("entry %d (line %d): %w", number, lineAt(decoder.InputOffset()), err))
 		}
 
-		line := lineAt(decoder.InputOffset() - int64(len(object)))
+		place := fmt.Sprintf("entry %d (line %d)", number, lineAt(decoder.InputOffset()-int64(len(object))))
 
 		fields, err := decodeFields(object)
 		if err != nil {
-			faults = append(faults, fmt.Errorf("line %d: %w", line, err))
+			faults = append(faults, fmt.Errorf("%s: %w", place, err))
 
 			continue
 		}
 
-		entries, faults = appendEntry(entries, faults, line, fields)
+		entries, faults = appendEntry(entries, faults, place, fields)
 	}
 
 	if _, err := decoder.Token(); err != nil {
@@ -225,7 +237,7 @@ func decodeFields(object []byte) (stationFields, error) {
 	decoder.DisallowUnknownFields()
 
 	if err := decoder.Decode(&raw); err != nil {
-		return stationFields{}, err
+		return stationFields{}, plainly(err)
 	}
 
 	if decoder.More() {
@@ -246,15 +258,33 @@ func decodeFields(object []byte) (stationFields, error) {
 	}, nil
 }
 
-func appendEntry(entries []lineEntry, faults []error, line int, fields stationFields) ([]lineEntry, []error) {
+// plainly says for a value of a wrong type what would be right.
+func plainly(err error) error {
+	wrong, ofType := errors.AsType[*json.UnmarshalTypeError](err)
+
+	switch {
+	case !ofType:
+		return err
+	case wrong.Field == "":
+		return fmt.Errorf("a JSON %s: an object with id, key and beams is right", wrong.Value)
+	case wrong.Field == "id" || wrong.Field == "key":
+		return fmt.Errorf(`%s is a JSON %s: a string of hexadecimal digits is right, such as "17", in quotes`, wrong.Field, wrong.Value)
+	case wrong.Field == "barred":
+		return fmt.Errorf("barred is a JSON %s: true or false is right, without quotes", wrong.Value)
+	default:
+		return fmt.Errorf("%s is a JSON %s: a number is right", wrong.Field, wrong.Value)
+	}
+}
+
+func appendEntry(entries []lineEntry, faults []error, place string, fields stationFields) ([]lineEntry, []error) {
 	entry, err := fields.entry()
 	if err != nil {
 		for fault := range strings.SplitSeq(err.Error(), "\n") {
-			faults = append(faults, fmt.Errorf("line %d: %s", line, fault))
+			faults = append(faults, fmt.Errorf("%s: %s", place, fault))
 		}
 
 		return entries, faults
 	}
 
-	return append(entries, lineEntry{Entry: entry, line: line}), faults
+	return append(entries, lineEntry{Entry: entry, place: place}), faults
 }
