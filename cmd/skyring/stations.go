@@ -43,7 +43,8 @@ Without --target it starts an installation of its own and stops it afterwards: N
 process, a private redis-server, and processors as processes of their own. --kill-processor kills one of them
 after a third of the time, --add-processor adds one after half of it. With --target it plays against a
 running dispatcher; give --redis then, so that it can put its stations and channels into the tables (under
-ids and beams of their own, FF53494D... and 64000 up) and do the audit.
+ids and beams of their own, FF53494D... and 64000 up) and do the audit. They stay in the target's tables
+afterwards: there is no command that removes stations, 'skyring station bar' keeps one off.
 
 The exit code is 1 when a station does not log on, a call does not come about or is dropped, a channel leaks,
 a call record does not end, or there is not exactly one call detail record a call.`,

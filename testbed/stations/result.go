@@ -128,8 +128,10 @@ func (r *Result) Render(w io.Writer) error {
 
 	if faults := r.faults(); len(faults) > 0 {
 		line(&b, "verdict", "bad: %s", strings.Join(faults, ", "))
-	} else {
+	} else if r.Audited {
 		line(&b, "verdict", "good")
+	} else {
+		line(&b, "verdict", "good as far as stations saw; not audited")
 	}
 
 	if _, err := io.WriteString(w, b.String()); err != nil {
@@ -152,7 +154,7 @@ func (r *Result) renderAudit(b *strings.Builder) {
 
 func (r *Result) renderKill(b *strings.Builder) {
 	if r.KilledProcessor != "" {
-		line(b, "killed", "processor %s with %d calls up, of which %d ended as planned", r.KilledProcessor, r.UpAtKill, r.KeptAtKill)
+		line(b, "killed", "processor %s while %d calls were up, of which %d ended as planned", r.KilledProcessor, r.UpAtKill, r.KeptAtKill)
 	}
 
 	if r.AddedProcessor != "" {

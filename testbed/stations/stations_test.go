@@ -300,3 +300,27 @@ func TestConfigNamesAllFaults(t *testing.T) {
 		t.Errorf("a site that can nothing: %v", err)
 	}
 }
+
+// TestVerdictTellsWhetherItWasAudited renders what came of runs that went well.
+func TestVerdictTellsWhetherItWasAudited(t *testing.T) {
+	t.Parallel()
+
+	for _, c := range []struct {
+		audited bool
+		want    string
+	}{
+		{true, "verdict      good\n"},
+		{false, "verdict      good as far as stations saw; not audited\n"},
+	} {
+		r := stations.Result{Stations: 2, LoggedOn: 2, Calls: 1, Completed: 1, CDRs: 1, Audited: c.audited, KilledProcessor: "p1", UpAtKill: 1, KeptAtKill: 1}
+
+		var text strings.Builder
+		if err := r.Render(&text); err != nil {
+			t.Fatal(err)
+		}
+
+		if !strings.HasSuffix(text.String(), c.want) || !strings.Contains(text.String(), "processor p1 while 1 calls were up, of which 1 ended as planned") {
+			t.Errorf("audited %t:\n%s", c.audited, text.String())
+		}
+	}
+}
