@@ -83,5 +83,6 @@ func (p *Processor) reachable(err error) {
 		}
 	case p.away.Load() && now.UnixNano()-p.failed.Load() >= recovery.Nanoseconds() && p.away.Swap(false):
 		p.log.Warn().Msg("the state store answers again")
+		p.distrust() // it may be another one, or have come back older
 	}
 }

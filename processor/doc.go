@@ -60,4 +60,14 @@
 //
 // A partition belongs to the live processor with the highest hash of its id and the partition's number, by a lease in the store. Leases save work;
 // when two processors believe to have one, all is done twice and takes effect once.
+//
+// # When the store lost writes
+//
+// A failover to a replica that was behind, or a restart without a log, brings records back as they were. Each processor asks for an epoch whenever it
+// renews its leases: a last one that is lower than one seen shows the loss (R8). Then it reads all records of which it has hints, a batch at a time:
+// what was lost was written just before, and whoever wrote it has a hint of it. The same is done when the store was away. A record that is older than
+// its hint is alarmed, and its handler gets [Resynced] before anything else, with the body that was lost. What it sends to other sessions is numbered
+// on from what was sent before the loss. A record that is gone altogether is told to nobody.
+//
+// Not found is what no living processor has a hint of; and what was lost after the last epoch only when something comes for it.
 package processor

@@ -32,6 +32,7 @@ const (
 	generationRule      // a timer fires only in its generation
 	outboxRule          // an outbox is looked after until it is empty
 	rollbackRule        // what is older than what was seen is alarmed
+	resyncRule          // what the store lost is asked of whom it is about
 	poisonRule          // what fails time and again is set aside
 )
 
@@ -48,7 +49,8 @@ type input struct {
 	key       []byte
 	record    *statestore.Record // nil: there is none
 	known     knowledge
-	now       int64 // us, Redis time as well as it is known
+	forgot    *statestore.Record // what the session was before the store lost writes of it; nil: it did not
+	now       int64              // us, Redis time as well as it is known
 	envelopes []*bus.Envelope
 	source    func(i int) Source // of an envelope
 	events    []*event           // after the envelopes
@@ -86,6 +88,7 @@ type fault struct {
 // run judges the messages and events one after another, each on what the ones before left.
 func (e engine) run(in input) output {
 	t := turn{engine: e, in: in, out: output{expiry: math.MaxInt64, answers: make([]bus.Answer, 0, len(in.envelopes))}}
+	t.resync()
 	for i, env := range in.envelopes {
 		a := t.judge(i, env)
 		if t.out.reread {

@@ -38,6 +38,7 @@ const (
 	fired                             // a timer is due
 	peersGone                         // records of peers are gone
 	swept                             // the outbox waits; not for the engine
+	doubted                           // the store may have lost writes of the session: its record is read
 )
 
 // ack tells the source of a notification that the destination has it.
@@ -66,7 +67,7 @@ func (t *turn) happen(ev *event) {
 		t.fire(ev)
 	case peersGone:
 		t.part(ev)
-	case swept:
+	case swept, doubted:
 	}
 }
 

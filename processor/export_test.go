@@ -16,6 +16,7 @@ const (
 	GenerationRule = generationRule
 	OutboxRule     = outboxRule
 	RollbackRule   = rollbackRule
+	ResyncRule     = resyncRule
 	PoisonRule     = poisonRule
 )
 

@@ -58,6 +58,7 @@ const (
 	FromAssociation InputKind = 1 + iota // Message and Source are meant
 	FromSession                          // From and Payload are meant
 	TimerFired                           // Timer is meant; it is not armed any more
+	Resynced                             // Payload is meant: the store lost writes of the session, whose body it was; Session is what there is now
 )
 
 // String is the kind in words.
@@ -69,6 +70,8 @@ func (k InputKind) String() string {
 		return "notification"
 	case TimerFired:
 		return "timer"
+	case Resynced:
+		return "resync"
 	default:
 		return fmt.Sprintf("input(%d)", uint8(k))
 	}
@@ -80,7 +83,7 @@ type Input struct {
 	Message Message
 	Source  Source
 	From    []byte // key of the session that notifies
-	Payload []byte
+	Payload []byte // of that notification; of Resynced the newest body that this processor saw, to which the session does not come back
 	Timer   uint8
 	Now     int64  // us since the Unix epoch, by Redis' clock as well as it is known here; of every kind
 	Node    string // id of the processor; of every kind
@@ -230,6 +233,8 @@ func apply(h Handler, s Session, in Input) (r Result, err error) {
 		r, err = all.ApplyInput(s, in)
 	} else if in.Kind == FromAssociation {
 		r, err = h.Apply(s, in.Message)
+	} else if in.Kind == Resynced {
+		r.Discard = true
 	} else {
 		err = fmt.Errorf("handler takes no %v", in.Kind)
 	}

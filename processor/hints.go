@@ -12,7 +12,8 @@ import (
 // hint is the last record seen of a session. Another processor may have written since: then the commit made from it finds a conflict.
 type hint struct {
 	record *statestore.Record
-	lives  int64 // us, Redis time: until then the store promised to keep it; 0: not known
+	lives  int64              // us, Redis time: until then the store promised to keep it; 0: not known
+	forgot *statestore.Record // what the store had and lost, until record is written again; nil: nothing is known to be lost
 }
 
 // lost tells that the store forgot writes: what is there now is older than what was seen, or of another line, or gone before its time.
@@ -48,14 +49,18 @@ func (h hints) written(key string, r *statestore.Record, now int64, ttl time.Dur
 	h.lru.Add(key, hint{record: r, lives: lives})
 }
 
-// seen remembers what the store has; nothing is a reason to forget.
-func (h hints) seen(key string, r *statestore.Record) hint {
+// seen remembers what the store has, and what it lost; nothing is a reason to forget.
+func (h hints) seen(key string, r, forgot *statestore.Record) hint {
 	if r == nil {
 		h.lru.Remove(key)
 		return hint{}
 	}
-	h.lru.Add(key, hint{record: r})
-	return hint{record: r}
+	seen := hint{record: r, forgot: forgot}
+	h.lru.Add(key, seen)
+	return seen
 }
+
+// keys lists the sessions.
+func (h hints) keys() []string { return h.lru.Keys() }
 
 func (h hints) drop(key string) { h.lru.Remove(key) }

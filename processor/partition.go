@@ -2,6 +2,7 @@ package processor
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -48,7 +49,7 @@ func (p *Processor) tend(ctx context.Context) {
 			}
 			return
 		case <-renewals.C:
-			err = p.renew(ctx)
+			err = errors.Join(p.sound(ctx), p.renew(ctx))
 		case <-timers.C:
 			err = p.runTimers(ctx)
 		case <-sweeps.C:

@@ -43,6 +43,8 @@ type Processor struct {
 	leases     leases
 	deliveries deliveries
 
+	floor uint64 // owned by tend: the highest epoch that is known to have been given
+
 	mu       sync.Mutex
 	state    bus.NodeState // guarded by mu
 	drained  bool          // guarded by mu; by an operator
@@ -233,6 +235,7 @@ func (p *Processor) ask(ctx context.Context, m bus.Message) {
 	}
 	if reply.RolledBack {
 		p.rollbacks.Add(1)
+		p.distrust()
 		p.log.Error().Uint64("floor", request.Floor).Uint64("epoch", reply.Epoch).Msg("the state store forgot epochs that it gave: it lost writes")
 	}
 	if err := p.conn.Publish(m.Reply, "", reply.Append(nil)); err != nil {

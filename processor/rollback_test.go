@@ -107,6 +107,65 @@ func TestRollbackInAnOutageIsAlarmed(t *testing.T) {
 	}
 }
 
+// R8: what went back is told to its handler, before anything else and once; what it sends then is new to those who have all that was lost.
+func TestRollbackIsToldToTheSession(t *testing.T) {
+	t.Parallel()
+	without(t, func(p *processor.Processor) { p.Without(processor.ResyncRule) }, func(t *testing.T, change func(*processor.Processor), ruled bool) {
+		t.Helper()
+		s := newSite(t)
+		n, d := s.quick("n", change), s.dispatcher("d", 1)
+		committed(t, d.ask(n.id, to("a", 1, "tell b:1")))
+		s.settled("a")
+		c, name := s.client(), s.redisName("\xF0a")
+		old := must[string](t)(c.Get(t.Context(), name).Result())
+		committed(t, d.ask(n.id, to("a", 2, "tell b:2"), to("a", 3, "tell b:3")))
+		s.settled("a")
+		must[string](t)(c.Set(t.Context(), name, old, 0).Result())
+		committed(t, d.ask(n.id, to("a", 4, "tell b:4|tell b:5")))
+		committed(t, d.ask(n.id, to("a", 5, "")))
+		s.settled("a")
+		a, b := "m1 m4 m5 ", "a:1 a:2 a:3 "
+		if ruled {
+			a, b = "m1 lost(m1 m2 m3) m4 m5 ", "a:1 a:2 a:3 a:4 a:5 "
+		}
+		if s.heard("a") != a || s.heard("b") != b {
+			t.Errorf("a heard %q, b heard %q", s.heard("a"), s.heard("b"))
+		}
+	})
+}
+
+// R8: once epochs show that writes were lost, sessions are looked after for which nothing comes.
+func TestRollbackIsFoundWhereNothingComes(t *testing.T) {
+	t.Parallel()
+	without(t, func(p *processor.Processor) { p.Without(processor.ResyncRule) }, func(t *testing.T, change func(*processor.Processor), ruled bool) {
+		t.Helper()
+		s := newSite(t)
+		n, d := s.quick("n", change), s.dispatcher("d", 1)
+		committed(t, d.ask(n.id, to("a", 1, "")))
+		c, name := s.client(), s.redisName("\xF0a")
+		old := must[string](t)(c.Get(t.Context(), name).Result())
+		committed(t, d.ask(n.id, to("a", 2, "")))
+		for last, times := "", 0; times < 3; times++ { // the processor knows of an epoch
+			wait(t, func() bool {
+				now, err := c.Get(t.Context(), "skyring:epoch").Result()
+				changed := err == nil && now != last
+				last = now
+				return changed
+			})
+		}
+		must[string](t)(c.Set(t.Context(), name, old, 0).Result())
+		must[string](t)(c.Set(t.Context(), "skyring:epoch", 1, 0).Result())
+		if !ruled {
+			wait(t, func() bool { return n.Stats().Rollbacks > 1 }) // of epochs, and of the session
+			if s.heard("a") != "m1 " {
+				t.Errorf("a heard %q", s.heard("a"))
+			}
+			return
+		}
+		wait(t, func() bool { return s.heard("a") == "m1 lost(m1 m2) " })
+	})
+}
+
 func TestUnreadableRecords(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)

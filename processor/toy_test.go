@@ -19,7 +19,7 @@ import (
 const toyKind key.Kind = 0xF0
 
 // toy is a handler for sessions of its own. Its body lists what took effect, each with a space behind: "m<sequence>" for a message, "<name><n>" for a
-// notification "n" of the session <name>, "t<name>" for a timer. Payloads are commands separated by "|", those of notifications by ",":
+// notification "n" of the session <name>, "t<name>" for a timer, "lost(<body>)" for a resync. Payloads are commands separated by "|", those of notifications by ",":
 //
 //	tell <name>:<payload>   leg <payload>   attach   detach   arm <name> <ms>   cancel <name>   cdr <text>   keep   end   discard   fail   reply <size>
 //
@@ -40,6 +40,8 @@ func (toy) ApplyInput(s processor.Session, in processor.Input) (processor.Result
 		entry, commands = fmt.Sprintf("%s:%s ", in.From[1:], strings.ReplaceAll(string(in.Payload), " ", "_")), strings.Split(string(in.Payload), ",")
 	case processor.TimerFired:
 		entry = fmt.Sprintf("t%d ", in.Timer)
+	case processor.Resynced:
+		entry = fmt.Sprintf("lost(%s) ", strings.TrimSpace(string(in.Payload)))
 	}
 	r := processor.Result{Body: append(slices.Clip(s.Body), entry...), Keep: true}
 	for _, c := range commands {

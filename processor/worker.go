@@ -32,11 +32,13 @@ type job struct {
 type worker struct {
 	*Processor // what all workers share; safe to use
 
-	queue  chan job    // full: the subscription waits
-	events chan *event // full: the event is dropped, see Processor.tell
+	queue  chan job      // full: the subscription waits
+	events chan *event   // full: the event is dropped, see Processor.tell
+	doubts chan struct{} // the store lost writes: what is known of it is compared with what it has; full: that is about to begin
 
 	// owned by run
 	hints    hints
+	doubtful []string // sessions that are yet to be compared
 	strikes  *simplelru.LRU[failureID, int]
 	progress *simplelru.LRU[string, progress]
 	looked   *simplelru.LRU[string, int64] // when it was looked whether peers of a session are there, us
@@ -60,7 +62,7 @@ func newWorker(p *Processor) (*worker, error) {
 		return nil, err
 	}
 	return &worker{
-		Processor: p, queue: make(chan job, p.cfg.Queue), events: make(chan *event, p.cfg.EventQueue),
+		Processor: p, queue: make(chan job, p.cfg.Queue), events: make(chan *event, p.cfg.EventQueue), doubts: make(chan struct{}, 1),
 		hints: h, strikes: strikes, progress: driven, looked: looked,
 	}, nil
 }
@@ -68,8 +70,8 @@ func newWorker(p *Processor) (*worker, error) {
 // run works until stop is closed and nothing is queued.
 func (w *worker) run(ctx context.Context, stop <-chan struct{}) {
 	for {
-		if jobs, events := w.gather(); len(jobs)+len(events) > 0 {
-			w.work(ctx, jobs, events)
+		if jobs, events := w.gather(); len(jobs)+len(events)+len(w.doubtful) > 0 {
+			w.work(ctx, jobs, append(events, w.doubt()...))
 			continue
 		}
 		select {
@@ -79,6 +81,8 @@ func (w *worker) run(ctx context.Context, stop <-chan struct{}) {
 		case ev := <-w.events:
 			jobs, events := w.gather()
 			w.work(ctx, jobs, append([]*event{ev}, events...))
+		case <-w.doubts:
+			w.doubtful = w.hints.keys()
 		case <-stop:
 			return
 		}
@@ -135,7 +139,7 @@ func (w *worker) work(ctx context.Context, jobs []job, events []*event) {
 	groups := w.group(jobs, events)
 	pending, unknown := groups, []*group(nil)
 	for _, g := range groups {
-		if g.hint.record == nil {
+		if g.hint.record == nil || g.doubted() {
 			unknown = append(unknown, g)
 		}
 	}
@@ -170,7 +174,7 @@ func (w *worker) group(jobs []job, events []*event) []*group {
 		if g == nil {
 			g = &group{key: string(key), input: input{key: key, condemned: w.condemned}}
 			g.hint, _ = w.hints.find(g.key)
-			g.input.record = g.hint.record
+			g.input.record, g.input.forgot = g.hint.record, g.hint.forgot
 			byKey[g.key] = g
 			groups = append(groups, g)
 		}
@@ -289,11 +293,15 @@ func (w *worker) settle(g *group, o statestore.Outcome) (done bool) {
 
 // found takes the record that the store has.
 func (w *worker) found(g *group, current *statestore.Record) {
+	forgot := g.hint.forgot
 	if g.hint.lost(current, g.input.now) {
 		w.rolledBack(g, current)
+		if forgot == nil || forgot.Version < g.hint.record.Version {
+			forgot = g.hint.record
+		}
 	}
-	g.hint = w.hints.seen(g.key, current)
-	g.input.record, g.input.known = current, fromStore
+	g.hint = w.hints.seen(g.key, current, forgot)
+	g.input.record, g.input.forgot, g.input.known = current, g.hint.forgot, fromStore
 }
 
 // load reads the records of groups.
