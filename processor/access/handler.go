@@ -72,6 +72,8 @@ func (h Handler) ApplyInput(s processor.Session, in processor.Input) (processor.
 	case processor.TimerFired:
 		t.timer(in.Timer)
 		t.changed = t.station != nil
+	case processor.Resynced:
+		t.resync()
 	default:
 		t.fail(fmt.Errorf("%w: %v", errInput, in.Kind))
 	}

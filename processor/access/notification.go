@@ -97,12 +97,20 @@ func (t *turn) colliding(other protocol.StationID) *Call {
 
 // toStation sends the station what a call has for it: a response to the station's request, kept for its repetitions, or a request.
 func (t *turn) toStation(n *saga.ToStation) {
-	if t.station == nil {
-		return
+	_, enquiry := n.Message.(protocol.StatusEnquiry)
+	enquiry = enquiry && n.Answers == 0
+	var c *Call
+	if t.station != nil {
+		c = t.station.callOf(t.in.From)
 	}
-	c := t.station.callOf(t.in.From)
-	if c == nil {
+	switch {
+	case c == nil && enquiry:
+		t.unknown()
 		return
+	case c == nil:
+		return
+	case enquiry: // the call went back; whether this record did too is not known yet
+		t.station.Sequence += lead
 	}
 	c.pass(n.Message)
 	h := protocol.Header{Priority: c.Priority, Call: c.Reference}

@@ -2,11 +2,13 @@ package access_test
 
 import (
 	"fmt"
+	"maps"
 	"os"
 	"strings"
 	"testing"
 	"time"
 
+	"skyring/processor"
 	"skyring/processor/access"
 	"skyring/processor/saga"
 	"skyring/protocol"
@@ -144,15 +146,36 @@ func inputs(t *testing.T) []namedInput {
 	}
 	for name, n := range map[string]saga.Notification{
 		"ToStation request":  &saga.ToStation{Message: protocol.CallAlert{}},
+		"ToStation enquiry":  &saga.ToStation{Message: protocol.StatusEnquiry{}},
 		"ToStation response": &saga.ToStation{Answers: 4, Message: protocol.CallConnectAck{}},
 		"EndCall":            &saga.EndCall{},
 		"Setup":              &saga.Setup{Calling: self, Called: peer, Reference: 1},
 	} {
 		all = append(all, namedInput{"notification " + name, func(g *gateway, call []byte) outcome { return g.notify(call, n) }})
 	}
+	all = append(all, namedInput{"resync", func(g *gateway, _ []byte) outcome { return g.resync(g.body) }})
+	all = append(all, namedInput{"resync, a call lost", func(g *gateway, _ []byte) outcome { return g.resync(g.withCall(2)) }})
 	return append(all, namedInput{"notification Offer", func(g *gateway, _ []byte) outcome {
 		return g.notify(callKey(0x40, 1), &saga.Offer{Calling: 0x40, Service: protocol.ServiceVoice})
 	}})
+}
+
+// resync tells the record that the store had a newer one.
+func (g *gateway) resync(newer []byte) outcome {
+	g.t.Helper()
+	return g.input(processor.Input{Kind: processor.Resynced, Payload: newer})
+}
+
+// withCall is what the record would be after one more call of the station; where the station is not on, what it is.
+func (g *gateway) withCall(reference protocol.CallReference) []byte {
+	g.t.Helper()
+	if len(g.body) == 0 || !g.station().State.On() {
+		return g.body
+	}
+	later := *g
+	later.timers = maps.Clone(g.timers)
+	later.place(reference, 0x40)
+	return later.body
 }
 
 // testMessage is a message as a request or a response.

@@ -65,6 +65,10 @@ func (t *turn) unanswered(n *saga.Unanswered) {
 		if up && n.Side == saga.Calling && c.State == Active && !c.Confirmed {
 			t.clear(PartyGateway, protocol.CauseTimerExpiry)
 		}
+	case protocol.TypeStatusEnquiry: // a fade hides the answer; it ends by the station's word or by that of its record
+		if up {
+			t.request(n.Side, protocol.StatusEnquiry{})
+		}
 	case protocol.TypeDisconnect:
 		if e.Dialogue == DialogueDisconnecting {
 			t.insist(n.Side)

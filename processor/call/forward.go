@@ -8,8 +8,15 @@ import (
 // forward takes a message that a station sent in the call. Each request is answered, also one that has no effect; a station that is done with, or
 // was never told of the call, gets nothing.
 func (t *turn) forward(n *saga.Forward) {
-	if d := t.call.end(n.Side).Dialogue; d == DialogueNone || d == DialogueOffered || d == DialogueDone {
+	switch t.call.end(n.Side).Dialogue {
+	case DialogueNone, DialogueOffered:
 		return
+	case DialogueDone:
+		if _, is := n.Message.(protocol.Status); is && n.Response { // its record has forgotten that it was told
+			t.station(n.Side, &saga.EndCall{})
+		}
+		return
+	case DialogueUp, DialogueDisconnecting, DialogueReleasing:
 	}
 	switch m := n.Message.(type) {
 	case protocol.Disconnect:
@@ -160,7 +167,10 @@ func (t *turn) completed(s saga.Side, cause protocol.Cause) {
 
 // status takes what a station says of its state. One that does not know the call has lost it, and is released (Q.931 section 5.8.11).
 func (t *turn) status(n *saga.Forward, m protocol.Status) {
-	if m.State == protocol.StateIdle {
+	switch {
+	case n.Response && m.Cause == protocol.CauseResponseToEnquiry:
+		t.enquired(n.Side, m)
+	case m.State == protocol.StateIdle:
 		t.completed(n.Side, either(m.Cause, protocol.CauseTemporaryFailure))
 	}
 }

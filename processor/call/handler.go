@@ -33,8 +33,13 @@ func (h *Calls) ApplyInput(s processor.Session, in processor.Input) (processor.R
 		return processor.Result{}, err
 	}
 	t := &turn{cfg: h.cfg, key: s.Key, from: in.From, now: in.Now, node: in.Node, call: c}
-	if in.Kind == processor.TimerFired {
+	switch in.Kind { //nolint:exhaustive // notifications follow
+	case processor.TimerFired:
 		t.expired(Timer(in.Timer))
+		t.settle()
+		return t.result()
+	case processor.Resynced:
+		t.resync()
 		t.settle()
 		return t.result()
 	}
