@@ -41,12 +41,15 @@ func hasty() essp.Config {
 // control is a processor with its servers, and two stations.
 type control struct {
 	t               *testing.T
+	redis           *servers.Redis
+	node            *processor.Processor
+	told            bool // its handlers are told when the store lost writes
 	store           *statestore.Store
 	table           *table.Table
 	calling, called *user
 }
 
-func newControl(t *testing.T) *control {
+func newControl(t *testing.T, told bool) *control {
 	t.Helper()
 
 	redis := must[*servers.Redis](t)(servers.StartRedis(t.Context(), servers.DefaultRedisConfig(t.TempDir())))
@@ -70,7 +73,7 @@ func newControl(t *testing.T) *control {
 		}
 	})
 
-	c := &control{t: t, store: store, table: table.New(store)}
+	c := &control{t: t, redis: redis, told: told, store: store, table: table.New(store)}
 	must[bool](t)(c.table.SetPool(t.Context(), beam, 1, 3))
 
 	stations := []table.Entry{{ID: 17, Profile: profileOf(17)}, {ID: 18, Profile: profileOf(18)}}
@@ -107,7 +110,15 @@ func (c *control) run(conn *bus.Conn) {
 	cfg.ID, cfg.DrainQuiet = "p", 10*time.Millisecond
 	cfg.LeaseTTL, cfg.TimerTick, cfg.SweepAge = 600*time.Millisecond, 10*time.Millisecond, 100*time.Millisecond
 	handlers := must[processor.Handlers](c.t)(essp.Handlers(c.t.Context(), hasty(), c.store, processor.NewHandlers(ledger.Handler{})))
+
+	if !c.told {
+		cfgAccess := hasty().Access
+		cfgAccess.Secret = must[[32]byte](c.t)(c.store.Secret(c.t.Context()))
+		handlers = deafen(handlers, access.New(cfgAccess), call.New(hasty().Call))
+	}
+
 	p := must[*processor.Processor](c.t)(processor.New(cfg, c.store, conn, handlers, zerolog.Nop()))
+	c.node = p
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.t.Context()))
 	ended := make(chan error, 1)
 
@@ -218,7 +229,7 @@ func TestCallsToAParkedLegEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			c := newControl(t)
+			c := newControl(t, true)
 			c.called.become(way)
 			c.calling.say(protocol.Header{Call: 1}, protocol.CallSetup{Called: 18, Service: 1})
 
@@ -244,7 +255,7 @@ func TestCallsOfAParkedLegEnd(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			c := newControl(t)
+			c := newControl(t, true)
 			c.calling.say(protocol.Header{Call: 1}, protocol.CallSetup{Called: 18, Service: 1})
 			c.await("the call is up", func() bool { return c.calling.count(protocol.TypeCallConnect) > 0 })
 			c.called.become(way)
@@ -267,7 +278,7 @@ func TestCallsGoOnWhenTheLegIsBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 
-			c := newControl(t)
+			c := newControl(t, true)
 			c.called.become(way)
 			c.calling.say(protocol.Header{Call: 1}, protocol.CallSetup{Called: 18, Service: 1})
 			c.await("the call waits for the station", func() bool {

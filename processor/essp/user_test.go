@@ -51,6 +51,7 @@ type user struct {
 	request     uint32                 // guarded by mu; of the station
 	types       map[protocol.Type]int  // guarded by mu; heard
 	call        protocol.CallReference // guarded by mu; the last one heard of
+	over        bool                   // guarded by mu; it has ended
 }
 
 // live lets a station live until the test ends.
@@ -240,6 +241,18 @@ func (u *user) hear(payload []byte) {
 	if h.Call != protocol.NoCall {
 		u.call = h.Call
 	}
+
+	switch h.Type { //nolint:exhaustive // the others do not end a call
+	case protocol.TypeCallProceeding, protocol.TypeCallAnnounce:
+		u.over = false
+	case protocol.TypeDisconnect, protocol.TypeRelease, protocol.TypeReset:
+		u.over = true
+	}
+
+	state := protocol.StateActive
+	if u.over {
+		state = protocol.StateIdle
+	}
 	u.mu.Unlock()
 
 	switch m := m.(type) {
@@ -257,6 +270,10 @@ func (u *user) hear(payload []byte) {
 		if h.Call.FromGateway() {
 			u.say(protocol.Header{Call: h.Call}, protocol.CallConnect{})
 		}
+	case protocol.StatusEnquiry:
+		u.say(h.Answer(), protocol.Status{State: state, Cause: protocol.CauseResponseToEnquiry})
+	case protocol.Reset:
+		u.say(h.Answer(), protocol.ResetAck{})
 	case protocol.CallConnect:
 		u.say(h.Answer(), protocol.CallConnectAck{})
 	case protocol.Disconnect:
@@ -280,4 +297,12 @@ func (u *user) count(what protocol.Type) int {
 	defer u.mu.Unlock()
 
 	return u.types[what]
+}
+
+// lastCall is the reference of the call that the gateway spoke of last.
+func (u *user) lastCall() protocol.CallReference {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+
+	return u.call
 }
