@@ -169,7 +169,7 @@ func (c *yamlChecker) fault(node ast.Node, format string, args ...any) {
 }
 
 // bare is a node without its anchor and tag.
-func bare(node ast.Node) ast.Node { //nolint:ireturn // nodes of a tree are of many types //nolint:ireturn // nodes of a syntax tree are an interface
+func bare(node ast.Node) ast.Node { //nolint:ireturn // nodes of a tree are of many types
 	for {
 		switch n := node.(type) {
 		case *ast.AnchorNode:
