@@ -5,7 +5,8 @@ GOLANGCI_LINT   := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-l
 GOVULNCHECK     := $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 DEMO_SEED       ?= 7
 FUZZTIME        ?= 20s
-PACKAGES        := redis-server tshark
+# commands that the tests run; the Debian package has the same name, but for systemd-analyze
+TOOLS           := redis-server tshark systemd-analyze
 
 .DEFAULT_GOAL := help
 
@@ -20,7 +21,7 @@ build: ## build bin/skyring
 .PHONY: deps
 deps: ## install what the tests need and this machine lacks (Debian packages, as root)
 	@missing=""; \
-	for p in $(PACKAGES); do command -v $$p >/dev/null 2>&1 || missing="$$missing $$p"; done; \
+	for p in $(TOOLS); do command -v $$p >/dev/null 2>&1 || missing="$$missing $${p%-analyze}"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then \
 		echo "the tests need$$missing: install them (on Debian: apt-get install$$missing) or run make test as root" >&2; exit 1; \
@@ -29,7 +30,7 @@ deps: ## install what the tests need and this machine lacks (Debian packages, as
 	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing
 
 .PHONY: test
-test: deps ## pass all tests (installs redis-server and tshark with apt-get when missing)
+test: deps ## pass all tests (installs redis-server, tshark and systemd with apt-get when missing)
 	$(GO) vet ./...
 	$(GO) test -shuffle=on -timeout 20m ./...
 
