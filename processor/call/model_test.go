@@ -47,6 +47,7 @@ type party struct {
 	side     saga.Side
 	known    bool // the record knows the call
 	gone     bool // the record has forgotten it by itself
+	ended    bool // the record was told that the call is over
 	sequence uint32
 	channel  protocol.Channel
 	answers  bool // called: the user will answer
