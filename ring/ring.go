@@ -53,7 +53,7 @@ func Build(nodes []Node, cfg Config) (*Ring, error) {
 	sorted := slices.Clone(nodes)
 	slices.SortStableFunc(sorted, func(a, b Node) int { return strings.Compare(a.ID, b.ID) })
 
-	if err := errors.Join(cfg.Validate(), validate(sorted, cfg)); err != nil {
+	if err := Validate(sorted, cfg); err != nil {
 		return nil, fmt.Errorf("build the ring: %w", err)
 	}
 
@@ -76,7 +76,9 @@ func Build(nodes []Node, cfg Config) (*Ring, error) {
 	return r, nil
 }
 
-// validate reports every fault of nodes, which are ascending by id.
+// Validate reports every fault of a configuration and of a set of nodes, which are ascending by id: see Build.
+func Validate(nodes []Node, cfg Config) error { return errors.Join(cfg.Validate(), validate(nodes, cfg)) }
+
 func validate(nodes []Node, cfg Config) error {
 	var faults []error
 

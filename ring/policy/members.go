@@ -1,0 +1,95 @@
+package policy
+
+import (
+	"math"
+	"math/rand/v2"
+
+	"skyring/ring"
+)
+
+// members is what policies other than ours know of their nodes; they embed it.
+type members struct {
+	// Static after newMembers.
+	nodes  []ring.Node // ascending by id
+	limits LimitRule
+	random *rand.Rand
+
+	states  []ring.State
+	loads   []Load
+	reports []Report
+}
+
+func newMembers(nodes []ring.Node, o Options) members {
+	m := members{
+		nodes:   nodes,
+		limits:  o.Limits,
+		random:  rand.New(rand.NewPCG(o.Seed, o.Seed^0x9E3779B97F4A7C15)), //nolint:gosec // balancing, no secrets
+		states:  make([]ring.State, len(nodes)),
+		loads:   make([]Load, len(nodes)),
+		reports: make([]Report, len(nodes)),
+	}
+
+	for i, n := range nodes {
+		m.loads[i] = Load{Limit: n.Capacity, HardCap: math.MaxUint32}
+	}
+
+	return m
+}
+
+// Len implements Policy.
+func (m *members) Len() int { return len(m.nodes) }
+
+// Node implements Policy.
+func (m *members) Node(i int) ring.Node { return m.nodes[i] }
+
+// SetState implements Policy.
+func (m *members) SetState(i int, s ring.State) { m.states[i] = s }
+
+// SetLoad implements Policy.
+func (m *members) SetLoad(i int, l Load) { m.loads[i] = l }
+
+// SetReport implements Policy.
+func (m *members) SetReport(i int, r Report) { m.reports[i] = r }
+
+// usable says that an algorithm may choose the node by its own rule.
+func (m *members) usable(i, avoid int) bool {
+	switch {
+	case i == avoid || m.states[i] == ring.Ineligible:
+		return false
+	case m.limits == IgnoreLimits:
+		return m.loads[i].InFlight < m.loads[i].HardCap
+	default:
+		return m.states[i] == ring.Open
+	}
+}
+
+// pressure is 1 minus the weight of DESIGN section 5: the largest used/threshold of the report and of the messages in flight.
+func (m *members) pressure(i int) float64 {
+	l := m.loads[i]
+
+	return max(m.reports[i].Pressure, (float64(l.InFlight)+1)/float64(max(l.Limit, 1)))
+}
+
+// resort is the last resort where no node is usable: the best weight below the hard cap, avoid only where there is no other.
+func (m *members) resort(avoid int) ring.Choice {
+	best, least := ring.NoNode, math.Inf(1)
+
+	for i := range m.nodes {
+		if i == avoid || m.states[i] == ring.Ineligible || m.loads[i].InFlight >= m.loads[i].HardCap {
+			continue
+		}
+
+		if p := m.pressure(i); p < least {
+			best, least = i, p
+		}
+	}
+
+	switch {
+	case best != ring.NoNode:
+		return ring.Choice{Node: best, How: ring.BestWeight}
+	case avoid != ring.NoNode && m.states[avoid] != ring.Ineligible && m.loads[avoid].InFlight < m.loads[avoid].HardCap:
+		return ring.Choice{Node: avoid, How: ring.BestWeight}
+	default:
+		return ring.Choice{Node: ring.NoNode, How: ring.None}
+	}
+}

@@ -1,0 +1,65 @@
+package policy
+
+import (
+	"time"
+
+	"skyring/ring"
+)
+
+// slotRing is the policy of this project, see package ring.
+type slotRing struct {
+	*ring.Ring
+
+	loads   []Load
+	reports []Report
+}
+
+func ownPolicies() []entry {
+	return []entry{{
+		Description: Description{
+			Name:    Default,
+			Summary: "slot ring: Fibonacci hashing to slots with exact quotas, chain of the key, weighted spill, capped best weight",
+			Source:  "package ring",
+		},
+		build: func(nodes []ring.Node, o Options) (Policy, error) {
+			r, err := ring.Build(nodes, o.Ring)
+			if err != nil {
+				return nil, err
+			}
+
+			return &slotRing{Ring: r, loads: make([]Load, len(nodes)), reports: make([]Report, len(nodes))}, nil
+		},
+	}}
+}
+
+// SetState implements Policy. The ring looks at loads only where no node is open, so that they are brought up to date here.
+func (p *slotRing) SetState(i int, s ring.State) {
+	p.Ring.SetState(i, s)
+	p.bring(i)
+}
+
+// SetLoad implements Policy.
+func (p *slotRing) SetLoad(i int, l Load) {
+	p.loads[i] = l
+	if p.State(i) == ring.AtLimit {
+		p.bring(i)
+	}
+}
+
+// SetReport implements Policy.
+func (p *slotRing) SetReport(i int, r Report) {
+	p.reports[i] = r
+	p.SetPressure(i, r.Pressure)
+}
+
+func (p *slotRing) bring(i int) {
+	if l := p.loads[i]; l != (Load{}) {
+		p.Ring.SetLoad(i, l.InFlight, l.Limit, l.HardCap)
+	}
+}
+
+// Tick implements Policy.
+func (*slotRing) Tick(time.Duration) {}
+
+// Pick implements Policy.
+func (p *slotRing) Pick(q Query) ring.Choice { return p.Ring.Pick(q.Hash, q.Avoid) }
