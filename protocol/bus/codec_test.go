@@ -3,6 +3,7 @@ package bus_test
 import (
 	"bytes"
 	"errors"
+	"math"
 	"strings"
 	"testing"
 
@@ -249,12 +250,23 @@ func TestWritersRefuseWhatDoesNotFit(t *testing.T) {
 	}
 }
 
+func wholeHeartbeat() bus.Heartbeat {
+	return bus.Heartbeat{
+		ID: "node-1", Incarnation: 1, Sequence: 2, State: bus.Draining, Capacity: 3, InFlight: 4, MessagesPerSecond: 5, ResponseMicros: 6,
+		ClockOffset: -7, CPU: 0.8215, Memory: 1, BytesPerSecond: 8, InFlightLimit: 9,
+	}
+}
+
+// heartbeatAppended is the length of what was appended to heartbeats since their first version.
+const heartbeatAppended = 12
+
 func TestHeartbeatsIgnoreLaterFields(t *testing.T) {
-	want := bus.Heartbeat{ID: "node-1", Incarnation: 1, Sequence: 2, State: bus.Draining, Capacity: 3, InFlight: 4, MessagesPerSecond: 5, ResponseMicros: 6, ClockOffset: -7}
+	want := wholeHeartbeat()
 	b := want.Append(nil)
+	old := len(b) - heartbeatAppended
 
 	for n := range b {
-		if _, err := bus.DecodeHeartbeat(b[:n]); err == nil {
+		if _, err := bus.DecodeHeartbeat(b[:n]); err == nil && n != old {
 			t.Fatalf("a cut at %d passed", n)
 		}
 	}
@@ -262,6 +274,31 @@ func TestHeartbeatsIgnoreLaterFields(t *testing.T) {
 	got, err := bus.DecodeHeartbeat(append(b, "fields of a later version"...))
 	if err != nil || got != want {
 		t.Fatalf("%+v, %v", got, err)
+	}
+}
+
+func TestHeartbeatsOfOlderProcessorsLackTheAppendedFields(t *testing.T) {
+	whole := wholeHeartbeat()
+	b := whole.Append(nil)
+
+	want := whole
+	want.CPU, want.Memory, want.BytesPerSecond, want.InFlightLimit = 0, 0, 0, 0
+
+	if got, err := bus.DecodeHeartbeat(b[:len(b)-heartbeatAppended]); err != nil || got != want {
+		t.Fatalf("%+v, %v", got, err)
+	}
+}
+
+func TestHeartbeatsKeepPartsInTheirRange(t *testing.T) {
+	for _, c := range []struct{ in, want float64 }{
+		{0, 0}, {-1, 0}, {math.NaN(), 0}, {0.00004, 0}, {0.00006, 0.0001}, {0.75, 0.75}, {1.02, 1.02}, {7, 6.5535}, {math.Inf(1), 6.5535},
+	} {
+		h := bus.Heartbeat{ID: "n", State: bus.Ready, Capacity: 1, CPU: c.in, Memory: c.in}
+
+		got, err := bus.DecodeHeartbeat(h.Append(nil))
+		if err != nil || got.CPU != c.want || got.Memory != c.want {
+			t.Errorf("%v became CPU %v and memory %v, %v; want %v", c.in, got.CPU, got.Memory, err, c.want)
+		}
 	}
 }
 

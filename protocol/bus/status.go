@@ -26,7 +26,10 @@ type DispatcherStatus struct {
 	Parked            int     `json:"parked"`            // of them, those that no node has room for
 	GivenUp           uint64  `json:"givenUp"`           // messages not answered in time, which their senders repeat
 
-	Checksum Hex        `json:"checksum"` // of the ring: equal wherever the ring is; 0: no ring yet
+	Policy   string     `json:"policy"`   // that picks nodes, see skyring/ring/policy
+	Bits     uint8      `json:"bits"`     // the ring has 2^bits slots
+	Epsilon  float64    `json:"epsilon"`  // how far a node's slots may exceed its share, negative: not bounded
+	Checksum Hex        `json:"checksum"` // of the ring: equal wherever the ring is; 0: no ring yet, or a policy without one
 	Nodes    []NodeView `json:"nodes"`    // in order of their first heartbeat
 }
 
@@ -34,11 +37,23 @@ type DispatcherStatus struct {
 type NodeView struct {
 	ID       string  `json:"id"`
 	Status   string  `json:"status"`   // open, at-limit, starting, draining, suspect, stalled, dead or left
+	Reason   string  `json:"reason"`   // why it is not open, in words, such as "CPU 82 % over 75 %"; empty: it is
 	Capacity uint32  `json:"capacity"` // messages a second, as the node says
-	Share    float64 `json:"share"`    // of the ring's slots, 0 to 1
+	Share    float64 `json:"share"`    // of the ring's slots, 0 to 1; 0 with a policy that has none
+	Weight   float64 `json:"weight"`   // 1 minus the largest used part of what it may use: 1 idle, 0 at a limit, below beyond it
 	InFlight int     `json:"inFlight"` // messages of this dispatcher
+	Limit    int     `json:"limit"`    // of messages in flight, from which the node is at its limit; follows its response
+	HardCap  int     `json:"hardCap"`  // of messages in flight, from which it takes none; 0: there is none
+	Keys     int     `json:"keys"`     // keys that have the node as their first choice, while there are few of them
 	Sessions int     `json:"sessions"` // keys of this dispatcher that are bound to it
 	Answered uint64  `json:"answered"` // messages of this dispatcher that it was the first to answer
+
+	// As the node's last heartbeat tells it.
+
+	CPU               float64 `json:"cpu"`    // used part of what the node may use, 0 to 1; 0: not told
+	Memory            float64 `json:"memory"` // as cpu
+	MessagesPerSecond uint32  `json:"messagesPerSecond"`
+	ResponseMicros    uint32  `json:"responseMicros"` // moving average from receipt to answer
 }
 
 // NodeStatus is what a processor says of itself.
@@ -56,6 +71,10 @@ type NodeStatus struct {
 	ResponseMicros    uint32 `json:"responseMicros"`    // moving average from receipt to answer
 	ClockOffsetMicros int64  `json:"clockOffsetMicros"` // Redis' time minus the node's
 	Commits           uint64 `json:"commits"`           // records written
+
+	CPU            float64 `json:"cpu"`            // used part of the processor time it may use, 0 to 1, as of the last heartbeat
+	Memory         float64 `json:"memory"`         // used part of the memory it may use, as cpu
+	BytesPerSecond uint32  `json:"bytesPerSecond"` // payload received, as of the last heartbeat
 }
 
 // AppendJSON appends a status or reply as JSON.
