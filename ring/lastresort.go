@@ -1,6 +1,6 @@
 package ring
 
-// lastResort returns the node other than avoid with the smallest (in flight + 1)/limit
+// lastResort returns the node other than avoid of the largest weight, which is the least used,
 // among those that are not ineligible and below their hard cap; else avoid itself where
 // it may take messages; else NoNode.
 func (c *condition) lastResort(avoid int) int {
@@ -21,7 +21,7 @@ func (c *condition) lastResort(avoid int) int {
 	return avoid
 }
 
-// better returns which of two nodes the last resort prefers: the less loaded, the lower
+// better returns which of two nodes the last resort prefers: the less used, the lower
 // index where they are equal. Either may be NoNode.
 func (c *condition) better(a, b int32) int32 {
 	if a == NoNode {
@@ -32,9 +32,10 @@ func (c *condition) better(a, b int32) int32 {
 		return a
 	}
 
-	// The quotients (inFlight+1)/limit by cross multiplication; a limit of 0 is last.
-	x := (uint64(c.loads[a].inFlight.Load()) + 1) * uint64(c.loads[b].limit.Load())
-	y := (uint64(c.loads[b].inFlight.Load()) + 1) * uint64(c.loads[a].limit.Load())
+	// Fractions by cross multiplication: numerators are at most 2^32, denominators less.
+	numerator, denominator := c.loads[a].use()
+	otherNumerator, otherDenominator := c.loads[b].use()
+	x, y := numerator*otherDenominator, otherNumerator*denominator
 
 	if y < x || x == y && b < a {
 		return b
@@ -43,10 +44,10 @@ func (c *condition) better(a, b int32) int32 {
 	return a
 }
 
-// rank takes a change of node i up the tree of the best. The caller holds writer.
-func (c *condition) rank(i int) {
+// climb takes a change of node i up the tree of the best. The caller holds writer.
+func (c *condition) climb(i int) {
 	winner := int32(i)
-	if State(c.states[i].Load()) == Ineligible || c.loads[i].inFlight.Load() >= c.loads[i].hardCap.Load() {
+	if State(c.states[i].Load()) == Ineligible || c.loads[i].capped() {
 		winner = NoNode
 	}
 

@@ -15,7 +15,7 @@ const (
 	Chain
 	// Spill is an open node by rank, as no probe of the chain met one.
 	Spill
-	// BestWeight is, where no node is open, the least loaded one below its hard cap.
+	// BestWeight is, where no node is open, the least used one below its hard cap.
 	BestWeight
 	// None says that no node may take the message.
 	None
@@ -39,57 +39,82 @@ func (h How) String() string {
 	}
 }
 
+// MarshalText makes JSON say what operators read.
+func (h How) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
+
 // Choice is the result of a pick.
 type Choice struct {
-	Node   int   // index of the node, NoNode where How is None
-	How    How   // the step that found it
-	Probes uint8 // slots looked at after the home: 0 for Home, 1..8 for Chain, 8 for the others, which rule all slots out
+	Node   int   `json:"node"`   // index of the node, NoNode where How is None
+	How    How   `json:"how"`    // the step that found it
+	Probes uint8 `json:"probes"` // slots looked at after the home: 0 for Home, 1..8 for Chain, 8 for the others, which rule all slots out
 }
 
 // Pick chooses the node of a key by the key's hash, in the steps that the package's
 // documentation shows. The node with index avoid counts as not open, and the last
 // resort takes it only where there is no other: callers name there a node they just
-// gave up on, or NoNode. It does not allocate, and with the same states, loads and
-// table it returns the same on every machine.
+// gave up on, or NoNode. It does not allocate, and with the same states, loads, pressures and
+// table it returns the same on every machine. Emergencies and a key's first pick: see Choose.
 func (r *Ring) Pick(hash uint64, avoid int) Choice {
 	x := hash * golden
-	if n := r.owners[x>>(r.shift&63)]; int(n) != avoid && r.isOpen(n) {
+	if n := r.owners[x>>(r.shift&63)]; int(n) != avoid && r.pools[openPool].has(n) {
 		return Choice{Node: int(n)}
 	}
 
-	return r.chain(x, avoid)
+	return r.away(x, avoid)
 }
 
-// chain follows the key's chain from x, the key's place on the ring, and goes on to the
-// later steps when it ends.
-func (r *Ring) chain(x uint64, avoid int) Choice {
-	if r.weights[1].Load() == 0 { // none is open: do not look
-		return r.unopened(avoid)
+// away is the choice of a key whose home does not take it.
+func (r *Ring) away(x uint64, avoid int) Choice {
+	if choice := r.chain(&r.pools[openPool], x, avoid); choice.How != None {
+		return choice
+	}
+
+	return r.resort(avoid, Ordinary)
+}
+
+// chain follows the key's chain through a pool from x, the key's place on the ring, and spills when it ends; How
+// is None where nobody is in the pool but avoid.
+func (r *Ring) chain(p *pool, x uint64, avoid int) Choice {
+	nobody := Choice{Node: NoNode, How: None, Probes: chainProbes}
+	if p.empty() { // do not look
+		return nobody
 	}
 
 	for probe := uint8(1); probe <= chainProbes; probe++ {
 		x *= golden
-		if n := r.owners[x>>(r.shift&63)]; int(n) != avoid && r.isOpen(n) {
+		if n := r.owners[x>>(r.shift&63)]; int(n) != avoid && p.has(n) {
 			return Choice{Node: int(n), How: Chain, Probes: probe}
 		}
 	}
 
-	if n := r.spill(x, avoid); n != NoNode {
+	if n := p.spill(x, avoid); n != NoNode {
 		return Choice{Node: n, How: Spill, Probes: chainProbes}
 	}
 
-	return r.unopened(avoid)
+	return nobody
 }
 
-// unopened is the choice where no node is open, but for avoid.
-func (r *Ring) unopened(avoid int) Choice {
-	if n := r.lastResort(avoid); n != NoNode {
-		return Choice{Node: n, How: BestWeight, Probes: chainProbes}
+// resort is the choice where no node may be taken but the best weight or avoid.
+func (r *Ring) resort(avoid int, u Urgency) Choice {
+	n := NoNode
+
+	switch {
+	case u != Emergency:
+		n = r.lastResort(avoid)
+	case avoid >= 0 && avoid < len(r.nodes) && r.State(avoid) != Ineligible:
+		n = avoid // all others are ineligible
 	}
 
-	return Choice{Node: NoNode, How: None, Probes: chainProbes}
+	if n == NoNode {
+		return Choice{Node: NoNode, How: None, Probes: chainProbes}
+	}
+
+	return Choice{Node: n, How: BestWeight, Probes: chainProbes}
 }
 
 // Home returns the node that owns the slot of a key's hash, whatever its state, and
 // NoNode in a ring without nodes.
-func (r *Ring) Home(hash uint64) int { return r.Owner(int(hash * golden >> (r.shift & 63))) }
+func (r *Ring) Home(hash uint64) int { return r.Owner(r.slot(hash * golden)) }
+
+// slot returns the slot of a place on the ring.
+func (r *Ring) slot(x uint64) int { return int(x >> (r.shift & 63)) }

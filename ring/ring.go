@@ -77,7 +77,9 @@ func Build(nodes []Node, cfg Config) (*Ring, error) {
 }
 
 // Validate reports every fault of a configuration and of a set of nodes, which are ascending by id: see Build.
-func Validate(nodes []Node, cfg Config) error { return errors.Join(cfg.Validate(), validate(nodes, cfg)) }
+func Validate(nodes []Node, cfg Config) error {
+	return errors.Join(cfg.Validate(), validate(nodes, cfg))
+}
 
 func validate(nodes []Node, cfg Config) error {
 	var faults []error
