@@ -15,6 +15,7 @@ type members struct {
 	random *rand.Rand
 
 	states  []ring.State
+	open    int // nodes that are Open
 	loads   []Load
 	reports []Report
 }
@@ -25,6 +26,7 @@ func newMembers(nodes []ring.Node, o Options) members {
 		limits:  o.Limits,
 		random:  rand.New(rand.NewPCG(o.Seed, o.Seed^0x9E3779B97F4A7C15)), //nolint:gosec // balancing, no secrets
 		states:  make([]ring.State, len(nodes)),
+		open:    len(nodes),
 		loads:   make([]Load, len(nodes)),
 		reports: make([]Report, len(nodes)),
 	}
@@ -43,7 +45,16 @@ func (m *members) Len() int { return len(m.nodes) }
 func (m *members) Node(i int) ring.Node { return m.nodes[i] }
 
 // SetState implements Policy.
-func (m *members) SetState(i int, s ring.State) { m.states[i] = s }
+func (m *members) SetState(i int, s ring.State) {
+	switch {
+	case s == ring.Open && m.states[i] != ring.Open:
+		m.open++
+	case s != ring.Open && m.states[i] == ring.Open:
+		m.open--
+	}
+
+	m.states[i] = s
+}
 
 // SetLoad implements Policy.
 func (m *members) SetLoad(i int, l Load) { m.loads[i] = l }
@@ -61,6 +72,21 @@ func (m *members) usable(i, avoid int) bool {
 	default:
 		return m.states[i] == ring.Open
 	}
+}
+
+// exhausted says that no node is usable, so that no walk need go all the way round to find that out.
+func (m *members) exhausted(avoid int) bool {
+	if m.limits == RespectLimits {
+		return m.open == 0 || m.open == 1 && avoid != ring.NoNode && m.states[avoid] == ring.Open
+	}
+
+	for i := range m.nodes {
+		if m.usable(i, avoid) {
+			return false
+		}
+	}
+
+	return true
 }
 
 // pressure is 1 minus the weight of DESIGN section 5: the largest used/threshold of the report and of the messages in flight.
