@@ -1,5 +1,7 @@
 package ring
 
+import "sort"
+
 // logarithmFraction is the number of fraction bits of the logarithm's fixed point. The
 // largest value, ln(2^(MaxBits+1)) < 16, leaves room above.
 const logarithmFraction = 58
@@ -30,11 +32,20 @@ func (l *logarithm) at(i uint32) uint64 {
 	return l.values[i]
 }
 
+// count returns how many values are at most limit.
+func (l *logarithm) count(limit uint64) uint32 {
+	for n := uint64(len(l.values)); n < l.slots && (n == 0 || l.values[n-1] <= limit); n++ {
+		l.extend()
+	}
+
+	return uint32(sort.Search(len(l.values), func(i int) bool { return l.values[i] > limit }))
+}
+
 // extend appends the next value.
 func (l *logarithm) extend() {
 	i := uint64(len(l.values))
 	if i == 0 {
-		l.values = append(make([]uint64, 0, min(l.slots, 4096)), doubleArtanh(4*l.slots-1))
+		l.values = append(make([]uint64, 0, min(l.slots, 1<<16)), doubleArtanh(4*l.slots-1))
 
 		return
 	}
@@ -42,7 +53,8 @@ func (l *logarithm) extend() {
 	l.values = append(l.values, l.values[i-1]+doubleArtanh(2*l.slots-2*i))
 }
 
-// doubleArtanh returns 2 artanh(1/d) in the logarithm's fixed point, d >= 2.
+// doubleArtanh returns 2 artanh(1/d) in the logarithm's fixed point, d >= 2. It is most of the time that a
+// large table takes, so that it divides no more often than it must: mostly once or twice.
 func doubleArtanh(d uint64) uint64 {
 	const one = uint64(1) << logarithmFraction
 
@@ -50,14 +62,15 @@ func doubleArtanh(d uint64) uint64 {
 	sum := power
 	square := d * d // d < 2^25
 
-	for k := uint64(3); ; k += 2 {
+	for k := uint64(3); power >= square; k += 2 {
 		power /= square
 
-		term := power / k
-		if term == 0 {
-			return 2 * sum
+		if power < k {
+			break
 		}
 
-		sum += term
+		sum += power / k
 	}
+
+	return 2 * sum
 }

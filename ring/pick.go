@@ -65,8 +65,10 @@ func (r *Ring) Pick(hash uint64, avoid int) Choice {
 
 // away is the choice of a key whose home does not take it.
 func (r *Ring) away(x uint64, avoid int) Choice {
-	if choice := r.chain(&r.pools[openPool], x, avoid); choice.How != None {
-		return choice
+	if p := &r.pools[openPool]; !p.empty() { // else do not look
+		if choice := r.chain(p, x, avoid); choice.How != None {
+			return choice
+		}
 	}
 
 	return r.resort(avoid, Ordinary)
@@ -75,11 +77,6 @@ func (r *Ring) away(x uint64, avoid int) Choice {
 // chain follows the key's chain through a pool from x, the key's place on the ring, and spills when it ends; How
 // is None where nobody is in the pool but avoid.
 func (r *Ring) chain(p *pool, x uint64, avoid int) Choice {
-	nobody := Choice{Node: NoNode, How: None, Probes: chainProbes}
-	if p.empty() { // do not look
-		return nobody
-	}
-
 	for probe := uint8(1); probe <= chainProbes; probe++ {
 		x *= golden
 		if n := r.owners[x>>(r.shift&63)]; int(n) != avoid && p.has(n) {
@@ -91,7 +88,7 @@ func (r *Ring) chain(p *pool, x uint64, avoid int) Choice {
 		return Choice{Node: n, How: Spill, Probes: chainProbes}
 	}
 
-	return nobody
+	return Choice{Node: NoNode, How: None, Probes: chainProbes}
 }
 
 // resort is the choice where no node may be taken but the best weight or avoid.

@@ -104,5 +104,9 @@ func (r *Ring) search(p *pool, hash uint64, avoid int) Choice {
 		return Choice{Node: int(n)}
 	}
 
+	if p.empty() { // do not look
+		return Choice{Node: NoNode, How: None, Probes: chainProbes}
+	}
+
 	return r.chain(p, x, avoid)
 }

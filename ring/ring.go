@@ -108,7 +108,9 @@ func validate(nodes []Node, cfg Config) error {
 // checksum hashes ids (with their lengths, so that they cannot run into each other)
 // and owner table.
 func checksum(nodes []Node, owners []uint16) uint64 {
-	b := binary.LittleEndian.AppendUint64(nil, uint64(len(nodes)))
+	b := make([]byte, 0, 8+24*len(nodes)+2*len(owners)) // enough where ids are short
+	b = binary.LittleEndian.AppendUint64(b, uint64(len(nodes)))
+
 	for _, n := range nodes {
 		b = binary.LittleEndian.AppendUint64(b, uint64(len(n.ID)))
 		b = append(b, n.ID...)
