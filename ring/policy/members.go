@@ -3,6 +3,7 @@ package policy
 import (
 	"math"
 	"math/rand/v2"
+	"time"
 
 	"skyring/ring"
 )
@@ -61,6 +62,9 @@ func (m *members) SetLoad(i int, l Load) { m.loads[i] = l }
 
 // SetReport implements Policy.
 func (m *members) SetReport(i int, r Report) { m.reports[i] = r }
+
+// Tick implements Policy, for those to which the time means nothing.
+func (*members) Tick(time.Duration) {}
 
 // usable says that an algorithm may choose the node by its own rule.
 func (m *members) usable(i, avoid int) bool {

@@ -1,6 +1,7 @@
 package policy
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -83,9 +84,13 @@ type Options struct {
 	Limits LimitRule
 
 	// Parameters that papers leave open, for sweeps; 0: the policy's default.
-	VirtualNodes int           // of a node with capacity 1 (rings)
-	Threshold    float64       // of the even ring: how far from the median a node's load factor may be
-	Interval     time.Duration // between two refreshes (Z-curve, DRF, even ring)
+	VirtualNodes int           // of a node of mean capacity (rings); the factor k of the even ring
+	Threshold    float64       // of the even ring: the part of the median by which a node's load factor may differ from it
+	BKDRSeed     uint64        // of the even ring's hash: 31, 131, 1313, ...
+	Interval     time.Duration // between two refreshes (Z-curve, DRF, response-time weights, even ring)
+	Bits         int           // of the Z-curve, for each of CPU and memory
+
+	Needs Needs // of DRF, as experts see them; the zero value: as measured
 }
 
 // Description is a policy as it is listed.
@@ -134,14 +139,14 @@ func Known(name string) error {
 }
 
 // New makes a policy for a set of nodes, given in any order. A change of members or capacities needs a new one; states, loads and reports are brought
-// to it before it is used. Errors: those of ring.Build, and of Known.
+// to it before it is used. Errors: those of ring.Build, of Known, and of Options.Validate.
 func New(name string, nodes []ring.Node, o Options) (Policy, error) {
 	sorted := slices.Clone(nodes)
 	slices.SortStableFunc(sorted, func(a, b ring.Node) int { return strings.Compare(a.ID, b.ID) })
 
 	for _, e := range entries() {
 		if e.Name == name {
-			if err := ring.Validate(sorted, o.Ring); err != nil {
+			if err := errors.Join(ring.Validate(sorted, o.Ring), o.Validate()); err != nil {
 				return nil, fmt.Errorf("policy %s: %w", name, err)
 			}
 

@@ -1,0 +1,108 @@
+package policy
+
+import (
+	"github.com/zeebo/xxh3"
+
+	"skyring/ring"
+)
+
+// maglevSize is the number of entries of the table, a prime: the small one of the paper, and Envoy's default.
+const maglevSize = 65537
+
+// maglev is Maglev hashing: nodes take turns to claim the next entry of their own permutation of the table until it is full.
+// Where an entry's node is not usable, the entries after it are looked at.
+//
+// Source: D. E. Eisenbud and others, "Maglev: A Fast and Reliable Software Network Load Balancer", NSDI 2016, section 3.4; weights as Envoy has them
+// (source/common/upstream/maglev_lb.cc): a node of the largest weight claims in each turn, one of a third of it in each third. The
+// permutations are made with xxh3, and weights are integers, so every machine builds the same table.
+type maglev struct {
+	members
+
+	table []uint16 // empty without nodes
+}
+
+// claimant is a node while the table is filled.
+type claimant struct {
+	offset, skip uint64
+	next         uint64 // entry of its permutation that it claims next
+	target       uint64 // its turn has come when turn*capacity reaches it
+}
+
+func newMaglev(nodes []ring.Node, o Options) (Policy, error) {
+	return &maglev{members: newMembers(nodes, o), table: maglevTable(nodes)}, nil
+}
+
+func maglevTable(nodes []ring.Node) []uint16 {
+	if len(nodes) == 0 {
+		return nil
+	}
+
+	claimants := make([]claimant, len(nodes))
+
+	var largest uint64
+
+	for i, n := range nodes {
+		largest = max(largest, uint64(n.Capacity))
+		claimants[i] = claimant{
+			offset: xxh3.HashString(n.ID) % maglevSize,
+			skip:   xxh3.HashStringSeed(n.ID, 1)%(maglevSize-1) + 1,
+		}
+	}
+
+	table := make([]uint16, maglevSize)
+	taken := make([]bool, maglevSize)
+	left := maglevSize
+
+	// Each turn fills an entry at least, so turn*capacity stays below 2^17 * 2^32.
+	for turn := uint64(1); left > 0; turn++ {
+		for i := 0; i < len(nodes) && left > 0; i++ {
+			c := &claimants[i]
+			if turn*uint64(nodes[i].Capacity) < c.target {
+				continue
+			}
+
+			c.target += largest
+			entry := c.claim(taken)
+			table[entry] = uint16(i)
+			left--
+		}
+	}
+
+	return table
+}
+
+// claim takes the next free entry of the permutation.
+func (c *claimant) claim(taken []bool) uint64 {
+	for {
+		entry := (c.offset + c.next*c.skip) % maglevSize
+		c.next++
+
+		if !taken[entry] {
+			taken[entry] = true
+
+			return entry
+		}
+	}
+}
+
+// Pick implements Policy.
+func (p *maglev) Pick(q Query) ring.Choice {
+	if p.exhausted(q.Avoid) {
+		return p.resort(q.Avoid)
+	}
+
+	entry := int(q.Hash % maglevSize)
+
+	for step := range p.table {
+		if n := int(p.table[entry]); p.usable(n, q.Avoid) {
+			return later(n, step)
+		}
+
+		if entry++; entry == maglevSize {
+			entry = 0
+		}
+	}
+
+	// A node without an entry is left: there are too many nodes, or its weight is too small.
+	return p.anyUsable(q.Avoid, 255)
+}

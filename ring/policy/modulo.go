@@ -1,0 +1,30 @@
+package policy
+
+import "skyring/ring"
+
+// modulo is the hash table that consistent hashing is compared with: node number hash mod N, whatever the capacities. A node
+// that is not usable is passed to the next number. A change of N moves nearly all keys.
+//
+// Source: a baseline of the paper of seed 004; D. E. Knuth, The Art of Computer Programming 3, section 6.4 (division method, linear probing).
+type modulo struct{ members }
+
+// Pick implements Policy.
+func (p *modulo) Pick(q Query) ring.Choice {
+	if p.exhausted(q.Avoid) {
+		return p.resort(q.Avoid)
+	}
+
+	n := int(q.Hash % uint64(len(p.nodes)))
+
+	for step := range p.nodes {
+		if p.usable(n, q.Avoid) {
+			return later(n, step)
+		}
+
+		if n++; n == len(p.nodes) {
+			n = 0
+		}
+	}
+
+	return p.resort(q.Avoid)
+}
