@@ -1,0 +1,40 @@
+package simulate
+
+import "math/rand/v2"
+
+// Zipf makes a sampler of ranks 1..n.
+func Zipf(n int, s float64) func(*rand.Rand) int {
+	z := newZipf(n, s)
+
+	return z.draw
+}
+
+// Numbers returns the permutation of station numbers of a seed.
+func Numbers(count int, seed uint64) func(rank int) uint64 {
+	c := newCrowd(Stations{Count: count, Associations: 1}, rand.New(rand.NewPCG(seed, 0)))
+
+	return c.number
+}
+
+// Draw returns a sampler of service times in nanoseconds.
+func Draw(s Service) func(*rand.Rand) int64 {
+	d := newSampler(s)
+
+	return d.draw
+}
+
+// Future is the queue of events, by time alone.
+type Future struct{ f future }
+
+// Push adds an event.
+func (f *Future) Push(at int64, subject int32) { f.f.push(event{at: at, subject: subject}) }
+
+// Pop takes the earliest.
+func (f *Future) Pop() (at int64, subject int32) {
+	e := f.f.pop()
+
+	return e.at, e.subject
+}
+
+// Len is how many there are.
+func (f *Future) Len() int { return len(f.f.heap) }
