@@ -26,11 +26,11 @@ type DispatcherStatus struct {
 	Parked            int     `json:"parked"`            // of them, those that no node has room for
 	GivenUp           uint64  `json:"givenUp"`           // messages not answered in time, which their senders repeat
 
-	Policy   string     `json:"policy"`   // that picks nodes, see skyring/ring/policy
-	Bits     uint8      `json:"bits"`     // the ring has 2^bits slots
-	Epsilon  float64    `json:"epsilon"`  // how far a node's slots may exceed its share, negative: not bounded
-	Checksum Hex        `json:"checksum"` // of the ring: equal wherever the ring is; 0: no ring yet, or a policy without one
-	Nodes    []NodeView `json:"nodes"`    // in order of their first heartbeat
+	Policy      string     `json:"policy"`   // that picks nodes, see skyring/ring/policy
+	RingBits    uint8      `json:"bits"`     // the ring has 2^bits slots
+	RingEpsilon float64    `json:"epsilon"`  // how far a node's slots may exceed its share, negative: not bounded
+	Checksum    Hex        `json:"checksum"` // of the ring: equal wherever the ring is; 0: no ring yet, or a policy without one
+	Nodes       []NodeView `json:"nodes"`    // in order of their first heartbeat
 }
 
 // NodeView is what a dispatcher knows of one node.
@@ -75,6 +75,11 @@ type NodeStatus struct {
 	CPU            float64 `json:"cpu"`            // used part of the processor time it may use, 0 to 1, as of the last heartbeat
 	Memory         float64 `json:"memory"`         // used part of the memory it may use, as cpu
 	BytesPerSecond uint32  `json:"bytesPerSecond"` // payload received, as of the last heartbeat
+	InFlightLimit  uint32  `json:"inFlightLimit"`  // of each dispatcher, as the node is configured; 0: the dispatcher's own
+
+	CapacityTarget  uint32  `json:"capacityTarget"`  // what capacity is on its way to, or equal to it
+	CapacitySteps   int     `json:"capacitySteps"`   // that are left to the target
+	CapacitySeconds float64 `json:"capacitySeconds"` // until the last of them
 }
 
 // AppendJSON appends a status or reply as JSON.

@@ -48,20 +48,26 @@ func TestStatusesThatAreNoneAreRefused(t *testing.T) {
 }
 
 func TestNodeRequestsComeBackAsTheyWent(t *testing.T) {
-	for _, a := range []bus.Administration{bus.Inquire, bus.Drain, bus.Undrain} {
-		b := bus.NodeRequest{Administration: a}.Append(nil)
+	for _, want := range []bus.NodeRequest{
+		{Administration: bus.Inquire},
+		{Administration: bus.Drain},
+		{Administration: bus.Undrain},
+		{Administration: bus.Weigh, Capacity: 70_000},
+		{Administration: bus.WeighNow, Capacity: 1},
+	} {
+		b := want.Append(nil)
 		if !bus.IsNodeRequest(b) {
-			t.Errorf("%v is not known as a request", a)
+			t.Errorf("%v is not known as a request", want)
 		}
 
 		for _, longer := range [][]byte{b, append(slices.Clone(b), 1, 2)} {
-			if r, err := bus.DecodeNodeRequest(longer); err != nil || r.Administration != a {
-				t.Errorf("%v came back as %v, %v", a, r, err)
+			if r, err := bus.DecodeNodeRequest(longer); err != nil || r != want {
+				t.Errorf("%v came back as %v, %v", want, r, err)
 			}
 		}
 	}
 
-	for _, bad := range [][]byte{nil, {1}, {1, 32}, {1, 32, 3}, {2, 32, 0}, {1, 4, 0}} {
+	for _, bad := range [][]byte{nil, {1}, {1, 32}, {1, 32, 5}, {1, 32, 3}, {1, 32, 4, 0, 0, 1}, {1, 32, 3, 0, 0, 0, 0}, {2, 32, 0}, {1, 4, 0}} {
 		if _, err := bus.DecodeNodeRequest(bad); err == nil {
 			t.Errorf("% x was taken", bad)
 		}
