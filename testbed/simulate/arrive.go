@@ -33,12 +33,13 @@ func (s *simulation) think() int64 { return exponential(s.arrivals, 1/s.cfg.Arri
 func (s *simulation) arrive(e *event) {
 	a := s.cfg.Arrivals
 
-	switch e.kind {
-	case thinks:
+	if e.kind == thinks {
 		s.come(e.subject, e.subject)
 
 		return
-	case bursts:
+	}
+
+	if e.kind == bursts {
 		x := float64(s.now-int64(a.BurstAt)) / float64(a.BurstFor)
 		if x >= 1 {
 			return
@@ -49,7 +50,7 @@ func (s *simulation) arrive(e *event) {
 		if s.arrivals.Float64()*peak >= 60*x*x*(1-x)*(1-x)*(1-x) {
 			return
 		}
-	default:
+	} else {
 		s.schedule(arrives, nobody, s.now+exponential(s.arrivals, a.Rate))
 	}
 

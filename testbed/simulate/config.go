@@ -52,7 +52,8 @@ type Node struct {
 type Stations struct {
 	Count        int     // 1..MaxStations
 	Exponent     float64 // 0 is uniform; may be under, at or over 1
-	Associations int     // that they come by; 0: one in 100 stations, at least 1
+	Spacing      uint64  // between two ids, which are 1 to Count times this: hashes of digits want long ones; 0: 1
+	Associations int     // that stations come by; 0: one in 100 stations, at least 1
 }
 
 // Arrivals is how messages come: the sum of all parts that are not zero.
@@ -91,7 +92,7 @@ type Failure struct {
 	Attempts  int           // picks of a message at most; 0: 3
 }
 
-// What an Event does.
+// Change is what an Event does.
 type Change uint8
 
 const (
@@ -144,6 +145,7 @@ func (c Config) Validate() error {
 	check(c.Dispatchers >= 1 && c.Dispatchers <= MaxDispatchers, "dispatchers: %d is out of 1..%d", c.Dispatchers, MaxDispatchers)
 	check(s.Count >= 1 && s.Count <= MaxStations, "stations.count: %d is out of 1..%d", s.Count, MaxStations)
 	check(s.Exponent >= 0 && s.Exponent <= 10, "stations.exponent: %v is out of 0..10", s.Exponent)
+	check(s.Spacing <= math.MaxUint64/MaxStations, "stations.spacing: %d is over %d", s.Spacing, uint64(math.MaxUint64/MaxStations))
 	check(s.Associations >= 0, "stations.associations: %d: want 1 or more, or 0 for one in 100 stations", s.Associations)
 	check(h.Every >= 0 && h.Delay >= 0, "heartbeat: %v, %v: want no negative time", h.Every, h.Delay)
 	check(h.Jitter >= 0 && h.Jitter < 1, "heartbeat.jitter: %v is out of 0 to under 1", h.Jitter)
@@ -242,6 +244,10 @@ func positive(x float64) bool { return x > 0 && !math.IsInf(x, 0) }
 func (c Config) withDefaults() Config {
 	if c.Stations.Associations == 0 {
 		c.Stations.Associations = max(1, c.Stations.Count/100)
+	}
+
+	if c.Stations.Spacing == 0 {
+		c.Stations.Spacing = 1
 	}
 
 	if c.Heartbeat.Every == 0 {

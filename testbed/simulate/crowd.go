@@ -14,6 +14,7 @@ import (
 type crowd struct {
 	popularity   zipf
 	count        uint64
+	spacing      uint64
 	associations uint64
 	half         uint // bits of half a number in the permutation
 	keys         [4]uint64
@@ -24,7 +25,8 @@ func newCrowd(s Stations, r *rand.Rand) crowd {
 	c := crowd{
 		popularity:   newZipf(s.Count, s.Exponent),
 		count:        uint64(s.Count),
-		associations: uint64(s.Associations),
+		spacing:      max(1, s.Spacing),
+		associations: max(1, uint64(s.Associations)),
 		half:         max(1, (uint(bits.Len64(uint64(s.Count-1)))+1)/2),
 	}
 	for i := range c.keys {
@@ -34,7 +36,7 @@ func newCrowd(s Stations, r *rand.Rand) crowd {
 	return c
 }
 
-// number is the id of the station of a rank 0..count-1: 1..count, each once. It is a Feistel network of four rounds on the next even number of bits, walked
+// number is the number of the station of a rank 0..count-1: 1..count, each once. It is a Feistel network of four rounds on the next even number of bits, walked
 // until it comes out below count (J. Black, P. Rogaway, "Ciphers with arbitrary finite domains", CT-RSA 2002).
 func (c *crowd) number(rank int) uint64 {
 	mask := uint64(1)<<c.half - 1
@@ -56,9 +58,10 @@ func (c *crowd) number(rank int) uint64 {
 // query is what a policy is asked for the station of a rank; Avoid is the caller's.
 func (c *crowd) query(rank int) policy.Query {
 	n := c.number(rank)
-	c.key = key.Station(c.key[:0], n)
+	station := n * c.spacing
+	c.key = key.Station(c.key[:0], station)
 
-	return policy.Query{Hash: xxh3.Hash(c.key), Number: n, Source: n % c.associations}
+	return policy.Query{Hash: xxh3.Hash(c.key), Number: station, Source: n % c.associations}
 }
 
 // mix is the finalizer of MurmurHash3 (A. Appleby).

@@ -40,8 +40,8 @@ type view struct {
 	failures, consecutive uint32
 }
 
-// id names a node so that ids ascend with numbers.
-func id(node int32) string { return fmt.Sprintf("node-%05d", node) }
+// id names a node so that ids ascend with indexes. Numbers begin with 1, as the paper ring takes them from there.
+func id(node int32) string { return fmt.Sprintf("node-%05d", node+1) }
 
 // rebuild makes the policy anew for the nodes that are members, as a change of nodes does, and brings it all that is known.
 func (d *dispatcher) rebuild(nodes []node, member []bool) error {

@@ -24,7 +24,7 @@ func (q *fifo[T]) push(v T) {
 // front is the oldest; there has to be one.
 func (q *fifo[T]) front() *T { return &q.ring[q.head] }
 
-func (q *fifo[T]) pop() T {
+func (q *fifo[T]) pop() T { //nolint:ireturn // T is no interface where it is used
 	v := q.ring[q.head]
 	q.head = (q.head + 1) & (len(q.ring) - 1)
 	q.size--

@@ -38,7 +38,7 @@ func moved(c Config) (share, ideal float64, err error) {
 	}
 
 	r := rand.New(rand.NewPCG(c.Seed, 0)) //nolint:gosec // a simulation, no secrets
-	crowd := newCrowd(c.Stations, r)
+	crowd := newCrowd(c.withDefaults().Stations, r)
 	sample := min(c.Stations.Count, movedSample)
 	differ := 0
 
@@ -76,7 +76,7 @@ func firstChange(events []Event) *Event {
 }
 
 // picker is a policy over the members, all open and idle, and the node of each of its indexes.
-func picker(c Config, member []bool) (policy.Policy, []int, error) {
+func picker(c Config, member []bool) (policy.Policy, []int, error) { //nolint:ireturn // which policy is the question
 	var (
 		set []ring.Node
 		of  []int

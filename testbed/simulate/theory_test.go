@@ -66,6 +66,8 @@ func queueing(c int, load float64) float64 {
 }
 
 func TestOneNodeIsMMc(t *testing.T) {
+	t.Parallel()
+
 	for _, workers := range []int{1, 2, 8} {
 		for _, load := range []float64{0.5, 0.7, 0.9} {
 			t.Run(fmt.Sprintf("c=%d,load=%v", workers, load), func(t *testing.T) {
