@@ -234,6 +234,13 @@ func (d *Dispatcher) submit(a *association, m transport.Message) error {
 		giveUp = now + d.cfg.Expiry
 	}
 
+	hash := key.Hash(k)
+
+	number, is := key.StationOf(k)
+	if !is {
+		number = hash
+	}
+
 	d.core.Submit(now, &routing.Message{
 		Epoch:     a.epoch,
 		Sequence:  a.sequence,
@@ -242,7 +249,8 @@ func (d *Dispatcher) submit(a *association, m transport.Message) error {
 		Unordered: m.Unordered,
 		PPID:      ppid,
 		Key:       k,
-		Hash:      key.Hash(k),
+		Hash:      hash,
+		Number:    number,
 		Payload:   m.Payload,
 		GiveUp:    giveUp,
 	})

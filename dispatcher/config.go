@@ -10,6 +10,7 @@ import (
 	"skyring/protocol/bus"
 	"skyring/protocol/receipt"
 	"skyring/ring"
+	"skyring/ring/policy"
 )
 
 // Config is what an operator may set for a Dispatcher. All dispatchers and
@@ -44,10 +45,27 @@ type Config struct {
 
 	// Heartbeat is the interval at which processors report: suspect after 2.5, dead after 4 without.
 	Heartbeat time.Duration `env:"HEARTBEAT" yaml:"heartbeat"`
-	// InFlightLimit is how many messages in flight make a node be at its limit; fewer, down to an eighth, when it takes over half of deadline to answer them.
+	// Policy is the algorithm that picks a processor for a message, one of those that skyring compare --list lists; all dispatchers need the same.
+	Policy string `env:"POLICY" yaml:"policy"`
+	// RingBits makes a ring of 2^ringBits slots: 16 for up to some 256 processors, 20 for thousands.
+	RingBits uint8 `env:"RING_BITS" yaml:"ringBits"`
+	// RingEpsilon is how far a processor's slots may exceed its share: 0 not at all, 0.01 by one percent, -1 without bound, which moves the fewest stations when processors come or go.
+	RingEpsilon float64 `env:"RING_EPSILON" yaml:"ringEpsilon"`
+
+	// InFlightLimit is how many messages in flight make a node be at its limit, unless it tells a number of its own; fewer, down to an eighth, when it takes longer than responseTarget to answer them.
 	InFlightLimit int `env:"IN_FLIGHT_LIMIT" yaml:"inFlightLimit"`
-	// HardCap is how many messages in flight a node has at most, when all are at their limit.
+	// HardCap is how many messages in flight a node has at most, when all are at their limit; 0: no such bound, the paper's rule.
 	HardCap int `env:"HARD_CAP" yaml:"hardCap"`
+	// CPUThreshold is the used part of its processor time, 0 to 1, from which a node is at its limit, until it is under nine tenths of that; 0: it never is.
+	CPUThreshold float64 `env:"CPU_THRESHOLD" yaml:"cpuThreshold"`
+	// MemoryThreshold is the same of its memory.
+	MemoryThreshold float64 `env:"MEMORY_THRESHOLD" yaml:"memoryThreshold"`
+	// RateThreshold is at how many times its capacity, in messages a second, a node's weight is 0; 0: the rate does not weigh.
+	RateThreshold float64 `env:"RATE_THRESHOLD" yaml:"rateThreshold"`
+	// ResponseTarget is the time to an answer at which a node's weight is 0, and which limits of messages in flight aim at.
+	ResponseTarget time.Duration `env:"RESPONSE_TARGET" yaml:"responseTarget"`
+	// Hysteresis is the least time between two changes of a node's state by CPU and memory.
+	Hysteresis time.Duration `env:"HYSTERESIS" yaml:"hysteresis"`
 	// MaxBytesPerNode is how many bytes in flight a node has at most, give or take one message.
 	MaxBytesPerNode int `env:"MAX_BYTES_PER_NODE" yaml:"maxBytesPerNode"`
 	// MaxNodes is how many processors are listened to; a further one takes the place of the one that is dead for longest.
@@ -84,6 +102,10 @@ func DefaultConfig() Config {
 		Namespace: "default",
 		ESSPPPID:  protocol.PPID,
 
+		Policy:      policy.Default,
+		RingBits:    ring.DefaultConfig().Bits,
+		RingEpsilon: ring.DefaultConfig().Epsilon,
+
 		Window:      8,
 		Deadline:    400 * time.Millisecond,
 		DeadlineMax: 5 * time.Second,
@@ -96,6 +118,11 @@ func DefaultConfig() Config {
 		Heartbeat:       time.Second,
 		InFlightLimit:   1024,
 		HardCap:         2048,
+		CPUThreshold:    0.75,
+		MemoryThreshold: 0.90,
+		RateThreshold:   1,
+		ResponseTarget:  100 * time.Millisecond,
+		Hysteresis:      30 * time.Second,
 		MaxBytesPerNode: 8 << 20,
 		MaxNodes:        1024,
 		NodeMemory:      10 * time.Minute,
@@ -134,9 +161,15 @@ func (c Config) Validate() error {
 		atLeast("expiry", c.Expiry, 2*c.DeadlineMax),
 		atLeast("heartbeat", c.Heartbeat, 10*time.Millisecond),
 		between("inFlightLimit", c.InFlightLimit, 1, 1<<20),
-		between("hardCap", c.HardCap, c.InFlightLimit, 1<<20),
+		c.validHardCap(),
+		between("cpuThreshold", c.CPUThreshold, 0, 1),
+		between("memoryThreshold", c.MemoryThreshold, 0, 1),
+		between("rateThreshold", c.RateThreshold, 0, 1000),
+		atLeast("responseTarget", c.ResponseTarget, time.Millisecond),
+		atLeast("hysteresis", c.Hysteresis, 0),
 		between("maxBytesPerNode", c.MaxBytesPerNode, 64<<10, 32<<20),
-		between("maxNodes", c.MaxNodes, 1, ring.MaxNodes),
+		c.validRing(),
+		named("policy", policy.Known(c.Policy)),
 		atLeast("nodeMemory", c.NodeMemory, time.Second),
 		between("frameMessages", c.FrameMessages, 1, bus.MaxCount),
 		between("frameBytes", c.FrameBytes, 1<<10, 64<<20),
@@ -149,6 +182,32 @@ func (c Config) Validate() error {
 		atLeast("drainTimeout", c.DrainTimeout, time.Millisecond),
 	)
 }
+
+// validHardCap allows none, or one that leaves room for the limit.
+func (c Config) validHardCap() error {
+	if c.HardCap == 0 || c.HardCap >= c.InFlightLimit && c.HardCap <= 1<<20 {
+		return nil
+	}
+
+	return fmt.Errorf("hardCap: %d: 0 (none), or %d (inFlightLimit) to %d is right", c.HardCap, c.InFlightLimit, 1<<20)
+}
+
+// validRing checks the ring, and the number of nodes that it has room for.
+func (c Config) validRing() error {
+	most := ring.MaxNodes
+	if c.RingBits >= ring.MinBits && c.RingBits < 16 {
+		most = 1 << c.RingBits
+	}
+
+	return errors.Join(
+		between("ringBits", c.RingBits, ring.MinBits, ring.MaxBits),
+		between("ringEpsilon", c.RingEpsilon, -1, 1),
+		between("maxNodes (2^ringBits bounds it)", c.MaxNodes, 1, most),
+	)
+}
+
+// ring is the configuration of the ring.
+func (c Config) ring() ring.Config { return ring.Config{Bits: c.RingBits, Epsilon: c.RingEpsilon} }
 
 // validPPID refuses what stands for something else.
 func validPPID(ppid uint32) error {
@@ -167,7 +226,7 @@ func named(key string, err error) error {
 	return nil
 }
 
-func between[T int | float64](key string, v, least, most T) error {
+func between[T int | uint8 | float64](key string, v, least, most T) error {
 	if v >= least && v <= most {
 		return nil
 	}
@@ -209,5 +268,10 @@ func (c Config) routing() routing.Config {
 		Heartbeat:       c.Heartbeat,
 		MaxNodes:        c.MaxNodes,
 		NodeMemory:      c.NodeMemory,
+		CPUThreshold:    c.CPUThreshold,
+		MemoryThreshold: c.MemoryThreshold,
+		RateThreshold:   c.RateThreshold,
+		ResponseTarget:  c.ResponseTarget,
+		Hysteresis:      c.Hysteresis,
 	}
 }

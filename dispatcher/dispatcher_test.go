@@ -27,7 +27,7 @@ func (f *front) ready(t *testing.T, nodes int) {
 		open := 0
 
 		for _, n := range f.Stats().Nodes {
-			if n.Status == routing.Open && n.Share > 0 {
+			if n.Status == routing.Open && n.Member {
 				open++
 			}
 		}
@@ -245,12 +245,34 @@ func TestFaultyMessagesAreCountedAndDispatched(t *testing.T) {
 	}
 }
 
+func TestHardCapIsNoneOrLeavesRoomForTheLimit(t *testing.T) {
+	for hardCap, right := range map[int]bool{0: true, 1023: false, 1024: true, 1 << 20: true, 1<<20 + 1: false} {
+		cfg := dispatcher.DefaultConfig()
+		cfg.HardCap = hardCap
+
+		if err := cfg.Validate(); (err == nil) != right {
+			t.Errorf("%d: %v", hardCap, err)
+		}
+	}
+}
+
+func TestNodesFitOnTheRing(t *testing.T) {
+	cfg := dispatcher.DefaultConfig()
+	cfg.RingBits, cfg.MaxNodes = 4, 17
+
+	if err := cfg.Validate(); err == nil || !strings.Contains(err.Error(), "maxNodes (2^ringBits bounds it): 17: 1 to 16 is right") {
+		t.Errorf("17 nodes on 16 slots: %v", err)
+	}
+}
+
 func TestConfigNamesEachFault(t *testing.T) {
 	if err := dispatcher.DefaultConfig().Validate(); err != nil {
 		t.Error(err)
 	}
 
-	err := dispatcher.Config{Deadline: -1, RetryShare: -1}.Validate()
+	err := dispatcher.Config{
+		Deadline: -1, RetryShare: -1, HardCap: -1, CPUThreshold: 75, MemoryThreshold: -1, RateThreshold: -1, Hysteresis: -1, RingEpsilon: 2,
+	}.Validate()
 	if err == nil {
 		t.Fatal("an empty configuration passed")
 	}
@@ -258,10 +280,11 @@ func TestConfigNamesEachFault(t *testing.T) {
 	named := strings.Split(err.Error(), "\n")
 	for _, key := range []string{
 		"id", "namespace", "window", "deadline", "retryDelay", "retryShare", "retryRate", "probe", "heartbeat", "inFlightLimit",
+		"hardCap", "cpuThreshold", "memoryThreshold", "rateThreshold", "responseTarget", "hysteresis", "policy", "ringBits", "ringEpsilon",
 		"maxBytesPerNode", "maxNodes", "frameMessages", "frameBytes", "maxMessage", "associationMessages",
 		"associationBytes", "replyQueue", "askTimeout", "clockRefresh", "drainTimeout",
 	} {
-		if !slices.ContainsFunc(named, func(line string) bool { return strings.HasPrefix(line, key+":") }) {
+		if !slices.ContainsFunc(named, func(line string) bool { return strings.HasPrefix(line, key+":") || strings.HasPrefix(line, key+" (") }) {
 			t.Errorf("%s is not named in\n%v", key, err)
 		}
 	}

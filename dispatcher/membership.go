@@ -10,6 +10,7 @@ import (
 	"skyring/dispatcher/routing"
 	"skyring/protocol/bus"
 	"skyring/ring"
+	"skyring/ring/policy"
 )
 
 const (
@@ -47,7 +48,7 @@ func (d *Dispatcher) hello() {
 	}
 }
 
-// keepMembers drives the core's timers, builds rings, starts the writers of new
+// keepMembers drives the core's timers, makes policies for new sets of nodes, starts the writers of new
 // nodes' outboxes and logs what befalls nodes, until ctx ends.
 func (d *Dispatcher) keepMembers(ctx context.Context) {
 	tick := time.NewTicker(tickInterval)
@@ -114,7 +115,7 @@ func (d *Dispatcher) look() looked {
 	}
 
 	l := looked{events: d.core.Events(), starved: d.core.Starved()}
-	l.members, l.rebuild = d.core.RingWanted()
+	l.members, l.rebuild = d.core.PolicyWanted()
 
 	for _, n := range d.core.Nodes(len(d.kicks)) {
 		if l.fresh == nil {
@@ -127,17 +128,23 @@ func (d *Dispatcher) look() looked {
 	return l
 }
 
-// rebuild builds the ring of the present members while picks go on by the old one.
+// rebuild makes the policy of the present members while picks go on by the old one.
 func (d *Dispatcher) rebuild(members []ring.Node) {
-	r, err := ring.Build(members, ring.DefaultConfig())
+	p, err := policy.New(d.cfg.Policy, members, policy.Options{Ring: d.cfg.ring(), Seed: d.incarnation})
 	if err != nil {
-		d.log.Error().Err(err).Msg("the ring cannot be built, the old one stays")
+		d.log.Error().Err(err).Msg("nodes cannot be picked from as they are now, the old policy stays")
 
 		return
 	}
 
-	d.with(func(core *routing.Core, now time.Duration) { core.SetRing(now, r) })
-	d.log.Info().Int("nodes", r.Len()).Hex("checksum", checksum(r)).Msg("new ring")
+	d.with(func(core *routing.Core, now time.Duration) { core.SetPolicy(now, p) })
+
+	l := d.log.Info().Str("policy", d.cfg.Policy).Int("nodes", p.Len())
+	if table, ok := p.(interface{ Checksum() uint64 }); ok {
+		l = l.Stringer("checksum", bus.Hex(table.Checksum()))
+	}
+
+	l.Msg("new ring")
 }
 
 func (d *Dispatcher) logEvent(e routing.Event) {

@@ -1,7 +1,6 @@
 package dispatcher
 
 import (
-	"encoding/binary"
 	"fmt"
 	"maps"
 	"sync/atomic"
@@ -205,5 +204,3 @@ func byName[T interface {
 
 	return m
 }
-
-func checksum(r *ring.Ring) []byte { return binary.BigEndian.AppendUint64(nil, r.Checksum()) }

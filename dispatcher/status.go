@@ -54,19 +54,24 @@ func (d *Dispatcher) Status() bus.DispatcherStatus {
 	status := bus.DispatcherStatus{
 		ID: d.cfg.ID, Incarnation: bus.Hex(d.incarnation), Uptime: d.now().Seconds(), Address: d.endpoint.LocalAddr().String(),
 		Draining: d.draining.Load(), Associations: s.Associations, Messages: s.Submitted, MessagesPerSecond: rate,
-		Unanswered: s.Unanswered, Sessions: s.Sessions, Parked: s.Parked, GivenUp: s.GivenUp, Checksum: bus.Hex(s.Checksum),
+		Unanswered: s.Unanswered, Sessions: s.Sessions, Parked: s.Parked, GivenUp: s.GivenUp, Policy: d.cfg.Policy, RingBits: d.cfg.RingBits, RingEpsilon: d.cfg.RingEpsilon, Checksum: bus.Hex(s.Checksum),
 		Nodes: make([]bus.NodeView, 0, len(s.Nodes)), Alarms: alarms(&s, d.conn.Stats(), starved),
 	}
 
 	for i := range s.Nodes {
-		n := &s.Nodes[i]
-		status.Nodes = append(status.Nodes, bus.NodeView{
-			ID: n.ID, Status: n.Status.String(), Capacity: n.Capacity, Share: n.Share,
-			InFlight: n.InFlight, Sessions: n.Sessions, Answered: n.Answered,
-		})
+		status.Nodes = append(status.Nodes, nodeView(&s.Nodes[i]))
 	}
 
 	return status
+}
+
+func nodeView(n *routing.NodeStats) bus.NodeView {
+	return bus.NodeView{
+		ID: n.ID, Status: n.Status.String(), Reason: n.Reason, Capacity: n.Capacity, Share: n.Share, Weight: n.Weight,
+		InFlight: n.InFlight, Limit: n.Limit, HardCap: n.HardCap, Sessions: n.Sessions, Answered: n.Answered,
+		CPU: n.Reported.CPU, Memory: n.Reported.Memory,
+		MessagesPerSecond: n.Reported.MessagesPerSecond, ResponseMicros: n.Reported.ResponseMicros,
+	}
 }
 
 // alarms are the conditions a person should look into, in sentences.
@@ -112,7 +117,7 @@ func (d *Dispatcher) Ready() error {
 
 	s := d.Stats()
 	for i := range s.Nodes {
-		if n := &s.Nodes[i]; n.Share > 0 && (n.Status == routing.Open || n.Status == routing.AtLimit) {
+		if n := &s.Nodes[i]; n.Member && (n.Status == routing.Open || n.Status == routing.AtLimit) {
 			return nil
 		}
 	}

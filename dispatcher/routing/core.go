@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"time"
 
-	"skyring/ring"
+	"skyring/ring/policy"
 )
 
 // maxGap is how much time at most passes for a Core between two calls. More means
@@ -29,9 +29,11 @@ type Core struct {
 
 	connected bool
 
-	ring          *ring.Ring
-	byRing        []*node // node of each of the ring's indexes
-	ringStale     bool    // members differ from the ring's
+	policy        policy.Policy
+	byIndex       []*node       // node of each of the policy's indexes
+	ticked        time.Duration // when the policy was told the time
+	stale         bool          // members differ from the policy's
+	open          int           // nodes that the policy was told are open
 	nodes         []*node
 	byID          map[string]*node
 	byIncarnation map[uint64]*node // the present and the previous one of each
@@ -134,6 +136,7 @@ func (c *Core) Tick(now time.Duration) {
 	}
 
 	c.watch()
+	c.tickPolicy()
 	c.unpark()
 }
 

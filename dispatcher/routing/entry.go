@@ -16,6 +16,7 @@ type Message struct {
 	PPID      uint32
 	Key       []byte // session key; Submit copies it
 	Hash      uint64 // of the key, what the ring goes by
+	Number    uint64 // what policies that hash numbers go by: a station's id; where there is none, Hash
 	Payload   []byte // Submit keeps it until the message is done
 
 	// GiveUp is when the message is given up unless it is done before, and past which no

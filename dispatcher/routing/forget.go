@@ -8,7 +8,7 @@ import (
 
 // forgettable nodes are gone, out of the ring and hold nothing.
 func (n *node) forgettable() bool {
-	return !n.alive && n.ringIndex == ring.NoNode && n.inFlight == 0 && n.sessions.len() == 0
+	return !n.alive && n.index == ring.NoNode && n.inFlight == 0 && n.sessions.len() == 0
 }
 
 // forgetWhere forgets nodes that may be forgotten and are old.

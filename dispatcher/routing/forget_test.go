@@ -7,6 +7,7 @@ import (
 	"skyring/dispatcher/routing"
 	"skyring/protocol/bus"
 	"skyring/ring"
+	"skyring/ring/policy"
 )
 
 // A ring takes a while to build. A member that is forgotten meanwhile is not picked, and
@@ -20,13 +21,13 @@ func TestRingOfAForgottenNode(t *testing.T) {
 		core.Heartbeat(0, bus.Heartbeat{ID: id, Incarnation: uint64(i + 1), Sequence: 1, State: bus.Ready, Capacity: 100})
 	}
 
-	build := func() *ring.Ring {
-		members, wanted := core.RingWanted()
+	build := func() policy.Policy {
+		members, wanted := core.PolicyWanted()
 		if !wanted {
 			t.Fatal("no ring is wanted")
 		}
 
-		r, err := ring.Build(members, ring.Config{Bits: 8})
+		r, err := policy.New(policy.Default, members, policy.Options{Ring: ring.Config{Bits: 8}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +44,7 @@ func TestRingOfAForgottenNode(t *testing.T) {
 		t.Fatalf("%v", f)
 	}
 
-	core.SetRing(100*time.Millisecond, r)
+	core.SetPolicy(100*time.Millisecond, r)
 
 	for hash := range uint64(100) {
 		core.Submit(100*time.Millisecond, &routing.Message{

@@ -36,6 +36,8 @@ func (c *Core) Heartbeat(now time.Duration, h bus.Heartbeat) {
 
 	n.beats, n.beatAt, n.reported = h.Sequence, c.clock, h
 	c.announce(n, h)
+	c.observe(n, h)
+	c.appraise(n)
 	c.revive(n)
 	n.refresh(c)
 	c.unpark()
@@ -54,9 +56,10 @@ func (c *Core) meet(h bus.Heartbeat) *node {
 	n := &node{
 		id:          h.ID,
 		incarnation: h.Incarnation,
-		ringIndex:   ring.NoNode,
-		limit:       limits{inFlight: c.cfg.InFlightLimit, hardCap: c.cfg.HardCap, bytes: c.cfg.MaxBytesPerNode},
+		index:       ring.NoNode,
+		limit:       limits{bytes: c.cfg.MaxBytesPerNode},
 	}
+	c.setLimit(n, c.cfg.InFlightLimit)
 	c.nodes = append(c.nodes, n)
 	c.byID[n.id] = n
 	c.byIncarnation[n.incarnation] = n
@@ -89,7 +92,8 @@ func (c *Core) accept(n *node, h bus.Heartbeat) bool {
 
 		delete(c.byIncarnation, n.previous)
 		n.previous, n.previousBeats, n.twin = n.incarnation, n.beats, false
-		n.incarnation, n.heard, n.response = h.Incarnation, 0, 0
+		n.incarnation, n.heard, n.response, n.variance = h.Incarnation, 0, 0, 0
+		n.failures, n.consecutive = 0, 0
 		c.byIncarnation[n.incarnation] = n
 	}
 
@@ -115,7 +119,7 @@ func (c *Core) announce(n *node, h bus.Heartbeat) {
 	}
 
 	if member != n.member() || member && capacity != n.capacity {
-		c.ringStale = true
+		c.stale = true
 	}
 }
 
@@ -151,55 +155,4 @@ func (c *Core) watch() {
 			n.refresh(c)
 		}
 	}
-}
-
-// RingWanted returns the members of the ring when they are not those of the present
-// one. The caller builds the ring, without holding up the core, and brings it with SetRing.
-func (c *Core) RingWanted() ([]ring.Node, bool) {
-	if !c.ringStale {
-		return nil, false
-	}
-
-	c.ringStale = false
-
-	members := make([]ring.Node, 0, len(c.nodes))
-	for _, n := range c.nodes {
-		if n.member() {
-			members = append(members, ring.Node{ID: n.id, Capacity: n.capacity})
-		}
-	}
-
-	return members, true
-}
-
-// SetRing makes picks go by a new ring. Keys that are bound stay so. A member that was
-// forgotten since RingWanted is never picked.
-func (c *Core) SetRing(now time.Duration, r *ring.Ring) {
-	c.at(now)
-
-	for _, n := range c.nodes {
-		n.ringIndex = ring.NoNode
-	}
-
-	c.ring = r
-	c.byRing = c.byRing[:0]
-
-	for i := range r.Len() {
-		n := c.byID[r.Node(i).ID]
-		c.byRing = append(c.byRing, n)
-
-		r.SetState(i, ring.Ineligible)
-
-		if n == nil {
-			c.ringStale = true
-
-			continue
-		}
-
-		n.ringIndex = i
-		n.state = ring.Ineligible
-		n.refresh(c)
-	}
-
-	c.unpark()
 }

@@ -13,6 +13,7 @@ import (
 	"skyring/dispatcher/routing"
 	"skyring/protocol/bus"
 	"skyring/ring"
+	"skyring/ring/policy"
 )
 
 // The model: processors that share a store with marks and reply rings (rule R1), a
@@ -57,6 +58,8 @@ type answer struct {
 type world struct {
 	t         *rapid.T
 	cfg       routing.Config
+	policy    string // that picks
+	loaded    bool   // nodes report CPU and memory at random
 	keys      []string
 	epochs    uint64
 	core      *routing.Core
@@ -92,20 +95,27 @@ func testConfig() routing.Config {
 		Heartbeat:       time.Second,
 		MaxNodes:        16,
 		NodeMemory:      10 * time.Minute,
+		CPUThreshold:    0.75,
+		MemoryThreshold: 0.90,
+		RateThreshold:   1,
+		ResponseTarget:  100 * time.Millisecond,
+		Hysteresis:      30 * time.Second,
 	}
 }
 
-func newWorld(t *rapid.T) *world {
+func newWorld(t *rapid.T, picks string) *world {
 	cfg := testConfig()
 	cfg.InFlightLimit = rapid.SampledFrom([]int{3, 6, 60}).Draw(t, "limit")
 	cfg.MaxBytesPerNode = rapid.SampledFrom([]int{2000, 100_000}).Draw(t, "bytes")
-	cfg.HardCap = cfg.InFlightLimit * 2
+	cfg.HardCap = rapid.SampledFrom([]int{cfg.InFlightLimit * 2, cfg.InFlightLimit * 2, 0}).Draw(t, "hardCap")
+	cfg.Hysteresis = rapid.SampledFrom([]time.Duration{0, time.Second, 30 * time.Second}).Draw(t, "hysteresis")
 	cfg.NodeMemory = rapid.SampledFrom([]time.Duration{cfg.Heartbeat, 10 * time.Minute}).Draw(t, "memory")
 	cfg.MaxNodes = rapid.SampledFrom([]int{4, 16}).Draw(t, "maxNodes")
 
 	w := &world{
 		t:         t,
 		cfg:       cfg,
+		policy:    picks,
 		keys:      []string{"a", "b", "c"}[:rapid.IntRange(1, 3).Draw(t, "keys")],
 		epochs:    rapid.Uint64Range(1, maxAssociations).Draw(t, "associations"),
 		core:      routing.New(cfg, 1),
@@ -287,7 +297,16 @@ func (w *world) start(p *processor) {
 
 func (w *world) beat(p *processor) {
 	p.beats++
-	w.core.Heartbeat(w.now, bus.Heartbeat{ID: p.id, Incarnation: p.incarnation, Sequence: p.beats, State: p.state, Capacity: 100})
+
+	h := bus.Heartbeat{ID: p.id, Incarnation: p.incarnation, Sequence: p.beats, State: p.state, Capacity: 100}
+	if w.loaded {
+		part := rapid.SampledFrom([]float64{0, 0.5, 0.7, 0.75, 0.9, 1})
+		h.CPU, h.Memory = part.Draw(w.t, "cpu"), part.Draw(w.t, "memory")
+		h.MessagesPerSecond = rapid.Uint32Range(0, 300).Draw(w.t, "rate")
+		h.InFlightLimit = rapid.SampledFrom([]uint32{0, 0, 1, 8, 1 << 31}).Draw(w.t, "own limit")
+	}
+
+	w.core.Heartbeat(w.now, h)
 }
 
 func (w *world) pass(d time.Duration) {
@@ -299,17 +318,17 @@ func (w *world) pass(d time.Duration) {
 }
 
 func (w *world) rebuild() {
-	members, wanted := w.core.RingWanted()
+	members, wanted := w.core.PolicyWanted()
 	if !wanted {
 		return
 	}
 
-	r, err := ring.Build(members, ring.Config{Bits: 8})
+	r, err := policy.New(w.policy, members, policy.Options{Ring: ring.Config{Bits: 8}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 
-	w.core.SetRing(w.now, r)
+	w.core.SetPolicy(w.now, r)
 }
 
 func (w *world) actions() map[string]func(*rapid.T) {
@@ -363,6 +382,7 @@ func (w *world) actions() map[string]func(*rapid.T) {
 				}
 			}
 		},
+		"load":  func(t *rapid.T) { w.loaded = rapid.Bool().Draw(t, "loaded") },
 		"start": func(*rapid.T) { w.start(w.node()) },
 		"kill":  func(*rapid.T) { w.node().alive = false },
 		"drain": func(*rapid.T) {
@@ -396,8 +416,12 @@ func (w *world) actions() map[string]func(*rapid.T) {
 		},
 		"": func(t *rapid.T) {
 			for _, n := range w.core.Stats().Nodes {
-				if n.InFlight < 0 || n.Bytes < 0 || n.InFlight > w.cfg.HardCap {
+				if n.InFlight < 0 || n.Bytes < 0 || w.cfg.HardCap != 0 && !w.loaded && n.InFlight > w.cfg.HardCap {
 					t.Fatalf("%+v", n)
+				}
+
+				if (n.Status == routing.Open) != (n.Reason == "") {
+					t.Fatalf("%s is %s and the reason is %q", n.ID, n.Status, n.Reason)
 				}
 			}
 		},
@@ -406,6 +430,8 @@ func (w *world) actions() map[string]func(*rapid.T) {
 
 // heal makes everything work again until all is answered.
 func (w *world) heal() {
+	w.loaded = false
+
 	if !w.connected {
 		w.connected = true
 		w.core.Reconnected(w.now)
@@ -470,7 +496,22 @@ func (w *world) check() {
 
 func TestEachMessageTakesEffectOnceAndInOrder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := newWorld(t)
+		w := newWorld(t, policy.Default)
+		t.Repeat(w.actions())
+		w.heal()
+		w.check()
+	})
+}
+
+// Whatever picks, the same holds.
+func TestEachMessageTakesEffectOnceAndInOrderWithEveryPolicy(t *testing.T) {
+	var names []string
+	for _, d := range policy.List() {
+		names = append(names, d.Name)
+	}
+
+	rapid.Check(t, func(t *rapid.T) {
+		w := newWorld(t, rapid.SampledFrom(names).Draw(t, "policy"))
 		t.Repeat(w.actions())
 		w.heal()
 		w.check()

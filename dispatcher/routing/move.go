@@ -22,6 +22,8 @@ func (c *Core) overdue(e *entry) {
 		return
 	}
 
+	n.fail(1)
+
 	if !c.budget.take(c.clock, s.flying.len()) {
 		c.counts.NoBudget++
 		c.timers.arm(&e.deadline, c.clock+doubled(c.deadline(n), c.cfg.DeadlineMax, s.tries+1, c.random.Float64()))
@@ -39,6 +41,8 @@ func (c *Core) overdue(e *entry) {
 // evacuate moves all that a node holds to other nodes, key by key and each key's
 // messages in order. The node is not eligible any more.
 func (c *Core) evacuate(n *node, cause Cause) {
+	n.fail(n.inFlight)
+
 	for s := n.sessions.front(); s != nil; s = n.sessions.front() {
 		if cause == ByStall {
 			s.tries++
@@ -56,7 +60,7 @@ func (c *Core) die(n *node, cause Cause) {
 	c.emit(Event{Kind: NodeDead, Node: n.id, State: n.announced.String(), Cause: cause, Moved: n.inFlight})
 
 	n.alive, n.suspect, n.stalled = false, false, false
-	c.ringStale = true
+	c.stale = true
 	n.refresh(c)
 	c.evacuate(n, cause)
 }

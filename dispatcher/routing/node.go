@@ -5,6 +5,7 @@ import (
 
 	"skyring/protocol/bus"
 	"skyring/ring"
+	"skyring/ring/policy"
 )
 
 // node is a processor, from its first heartbeat on.
@@ -35,12 +36,20 @@ type node struct {
 	limit    limits
 
 	response  time.Duration // smoothed time to an answer, 0: not known
+	variance  float64       // of it, in seconds squared, smoothed likewise
 	peak      float64       // highest throughput of late, messages a second
 	adaptedAt time.Duration // when the limit was looked at
 	adapted   uint64        // answered at that time
 
-	ringIndex int
-	state     ring.State // what the ring was told
+	failures    uint32 // messages not answered in time, of this incarnation
+	consecutive uint32 // of them since the last answer
+
+	strain    strain
+	report    policy.Report
+	appraised uint64 // answered when report was made
+
+	index int        // with the policy, ring.NoNode: it does not know the node
+	state ring.State // what the policy was told
 
 	sessions list[session] // bound to it
 	outbox   list[entry]   // assigned and not written yet
@@ -62,42 +71,9 @@ func (n *node) eligible() bool {
 // full nodes are at their limit, by the dispatcher's own counts.
 func (n *node) full() bool { return n.inFlight >= n.limit.inFlight || n.bytes >= n.limit.bytes }
 
-// open nodes take more of the sessions that are bound to them.
-func (n *node) open() bool { return n.eligible() && !n.full() }
-
 // member nodes are part of the ring.
 func (n *node) member() bool {
 	return n.alive && (n.announced == bus.Ready || n.announced == bus.Draining)
-}
-
-// refresh tells the ring the node's state, and its load while that counts.
-func (n *node) refresh(c *Core) {
-	if n.ringIndex == ring.NoNode {
-		return
-	}
-
-	state := ring.Ineligible
-
-	switch {
-	case n.open():
-		state = ring.Open
-	case n.eligible():
-		state = ring.AtLimit
-	}
-
-	if state != n.state {
-		n.state = state
-		c.ring.SetState(n.ringIndex, state)
-	} else if state != ring.AtLimit {
-		return
-	}
-
-	inFlight := n.inFlight
-	if n.bytes >= n.limit.bytes {
-		inFlight = max(inFlight, n.limit.hardCap)
-	}
-
-	c.ring.SetLoad(n.ringIndex, uint32(inFlight), uint32(n.limit.inFlight), uint32(n.limit.hardCap)) //nolint:gosec // validated by the owner of Config
 }
 
 // status is the word for what the node is to the dispatcher.
@@ -115,7 +91,7 @@ func (n *node) status() Status {
 		return Starting
 	case n.announced == bus.Draining, n.announced == bus.Leaving:
 		return Draining
-	case n.full():
+	case n.full(), n.strain.by != NoReason:
 		return AtLimit
 	default:
 		return Open

@@ -10,6 +10,7 @@ import (
 	"skyring/dispatcher/routing"
 	"skyring/protocol/bus"
 	"skyring/ring"
+	"skyring/ring/policy"
 )
 
 const (
@@ -50,14 +51,14 @@ func newOverload(t *testing.T) *overload {
 
 	o.beat()
 
-	members, _ := o.core.RingWanted()
+	members, _ := o.core.PolicyWanted()
 
-	r, err := ring.Build(members, ring.Config{Bits: 8})
+	r, err := policy.New(policy.Default, members, policy.Options{Ring: ring.Config{Bits: 8}})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	o.core.SetRing(0, r)
+	o.core.SetPolicy(0, r)
 
 	return o
 }

@@ -13,13 +13,23 @@ const (
 
 // took takes note of how long an answer took.
 func (n *node) took(d time.Duration) {
+	n.consecutive = 0
+
 	if n.response == 0 {
 		n.response = d
 
 		return
 	}
 
+	off := (d - n.response).Seconds()
+	n.variance += (off*off - n.variance) / responseShare
 	n.response += (d - n.response) / responseShare
+}
+
+// fail takes note of messages that were not answered in time.
+func (n *node) fail(messages int) {
+	n.failures += uint32(messages)    //nolint:gosec // not negative
+	n.consecutive += uint32(messages) //nolint:gosec // not negative
 }
 
 // deadline is how long the first attempt of a message may take at a node. A node with a
@@ -56,6 +66,11 @@ func (c *Core) adapt(n *node) {
 func (c *Core) setLimit(n *node, limit int) {
 	limit = min(max(limit, c.cfg.InFlightLimit/limitLeast, 1), c.cfg.InFlightLimit)
 	n.limit.inFlight = limit
-	n.limit.hardCap = max(limit, int(int64(c.cfg.HardCap)*int64(limit)/int64(c.cfg.InFlightLimit)))
+
+	n.limit.hardCap = noCap
+	if c.cfg.HardCap > 0 {
+		n.limit.hardCap = max(limit, int(int64(c.cfg.HardCap)*int64(limit)/int64(c.cfg.InFlightLimit)))
+	}
+
 	n.refresh(c)
 }

@@ -16,6 +16,7 @@ import (
 	"skyring/dispatcher/routing"
 	"skyring/protocol/bus"
 	"skyring/ring"
+	"skyring/ring/policy"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the output of scripts as what is expected")
@@ -219,23 +220,29 @@ func (s *scene) heartbeat(t *testing.T, a arguments) {
 func (s *scene) ring(t *testing.T, _ arguments) {
 	t.Helper()
 
-	members, wanted := s.core.RingWanted()
+	members, wanted := s.core.PolicyWanted()
 	if !wanted {
 		s.out.WriteString("the ring is as it should be\n")
 
 		return
 	}
 
-	r, err := ring.Build(members, ring.Config{Bits: 8})
+	r, err := policy.New(policy.Default, members, policy.Options{Ring: ring.Config{Bits: 8}})
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	s.core.SetRing(s.now, r)
+	s.core.SetPolicy(s.now, r)
 	s.out.WriteString("ring of")
 
+	shares, slotted := r.(interface{ Share(i int) int })
+
 	for i := range r.Len() {
-		fmt.Fprintf(&s.out, " %s:%d", r.Node(i).ID, r.Share(i))
+		fmt.Fprintf(&s.out, " %s", r.Node(i).ID)
+
+		if slotted {
+			fmt.Fprintf(&s.out, ":%d", shares.Share(i))
+		}
 	}
 
 	s.out.WriteString("\n")

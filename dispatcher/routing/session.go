@@ -1,17 +1,14 @@
 package routing
 
-import (
-	"skyring/ring"
-)
-
 // session is a key with unanswered messages. It is in exactly one of three states:
 //
 //	bound    some of its messages are assigned to one node
 //	parked   no node had room for it
 //	waiting  its retry is due later
 type session struct {
-	key  string
-	hash uint64
+	key    string
+	hash   uint64
+	number uint64 // as Message.Number
 
 	unanswered int          // messages
 	turns      list[strand] // those that have a message to be sent, the next one first
@@ -46,7 +43,7 @@ func (c *Core) session(m *Message) *session {
 		s.wait.place.item = &s.wait
 	}
 
-	s.key, s.hash = string(m.Key), m.Hash
+	s.key, s.hash, s.number = string(m.Key), m.Hash, m.Number
 	c.sessions[s.key] = s
 
 	return s
@@ -59,7 +56,7 @@ func (c *Core) release(s *session) {
 	c.parked.remove(s)
 	s.wait.place.remove()
 
-	s.key, s.hash = "", 0
+	s.key, s.hash, s.number = "", 0, 0
 	s.tries, s.again, s.waiting = 0, 0, false
 	c.idle = append(c.idle, s)
 }
@@ -83,7 +80,7 @@ func (c *Core) advance(s *session) {
 	}
 
 	if s.node != nil {
-		if s.node.open() && c.parked.len() == 0 {
+		if c.takes(s.node) && c.parked.len() == 0 {
 			c.feed(s, false)
 		}
 
@@ -110,33 +107,11 @@ func (c *Core) launch(s *session, avoid *node) {
 	c.feed(s, true)
 }
 
-// pick binds a session to a node that the ring picks, false: there is none.
-func (c *Core) pick(s *session, avoid *node) bool {
-	if !c.connected || c.ring == nil {
-		return false
-	}
-
-	not := ring.NoNode
-	if avoid != nil {
-		not = avoid.ringIndex
-	}
-
-	choice := c.ring.Pick(s.hash, not)
-	if choice.Node == ring.NoNode {
-		return false
-	}
-
-	c.counts.Picks[choice.How]++
-	s.bind(c.byRing[choice.Node])
-
-	return true
-}
-
 // feed assigns pending messages of a bound session to its node, strand by strand, within
 // the window and while the node has room; the first one goes in any case where must is set.
 func (c *Core) feed(s *session, must bool) {
 	for st := s.turns.front(); st != nil && s.flying.len() < c.cfg.Window; st = s.turns.front() {
-		if !must && !s.node.open() {
+		if !must && !c.takes(s.node) {
 			return
 		}
 

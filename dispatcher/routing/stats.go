@@ -160,6 +160,7 @@ type Counts struct {
 	Answers   [statuses]uint64 // answers used, by bus.Status, which begins at 1
 	Dropped   [drops]uint64    // answers and heartbeats not used
 	Picks     [hows]uint64     // picks that found a node, by ring.How
+	Changes   [reasons]uint64  // changes of nodes between open, at their limit and not to be picked, by the reason for the new state; NoReason: open
 	Parked    uint64           // times that a key found no node
 	NoBudget  uint64           // resends put off for want of budget
 	GivenUp   uint64           // messages that were not answered in time and are their sender's to send again
@@ -170,28 +171,31 @@ type NodeStats struct {
 	ID          string
 	Incarnation uint64
 	Status      Status
-	Twin        bool // a second live process has the id
+	Reason      string // why it is not open, in words with numbers; empty: it is
+	Twin        bool   // a second live process has the id
+	Member      bool   // it may be picked, as far as its status allows: the policy knows it
 	Capacity    uint32
-	Share       float64       // of the ring's slots, 0 to 1
+	Share       float64       // of the slots, 0 to 1; 0 with a policy without slots
+	Weight      float64       // 1 minus the most used part of what the node may use: 1 idle, 0 at a limit, below beyond it
 	InFlight    int           // messages
 	Limit       int           // of them, from which the node is at its limit; follows the response
+	HardCap     int           // of them, from which the node takes none; 0: there is none
 	Response    time.Duration // smoothed, of its answers; 0: not known
 	Bytes       int           // in flight
 	Answered    uint64        // messages that it was the first to answer as done
 	Sessions    int           // keys bound to it
-	// as the node reports them
-	MessagesPerSecond uint32
-	ResponseMicros    uint32
+
+	Reported bus.Heartbeat // the node's last one
 }
 
 // Stats are a Core's counters and gauges.
 type Stats struct {
 	Counts
 
-	Unanswered int // messages taken and not done
-	Sessions   int // keys with such messages
-	Waiting    int // keys that are parked
-	Checksum   uint64
+	Unanswered int         // messages taken and not done
+	Sessions   int         // keys with such messages
+	Waiting    int         // keys that are parked
+	Checksum   uint64      // of the slots; 0 with a policy without slots
 	Nodes      []NodeStats // in order of their first heartbeat
 }
 
@@ -205,31 +209,44 @@ func (c *Core) Stats() Stats {
 		Nodes:      make([]NodeStats, 0, len(c.nodes)),
 	}
 
-	if c.ring != nil {
-		s.Checksum = c.ring.Checksum()
+	table, _ := c.policy.(placement)
+	if table != nil {
+		s.Checksum = table.Checksum()
 	}
 
 	for _, n := range c.nodes {
-		ns := NodeStats{
-			ID:                n.id,
-			Incarnation:       n.incarnation,
-			Status:            n.status(),
-			Twin:              n.twin,
-			Capacity:          n.capacity,
-			InFlight:          n.inFlight,
-			Limit:             n.limit.inFlight,
-			Response:          n.response,
-			Bytes:             n.bytes,
-			Answered:          n.answered,
-			Sessions:          n.sessions.len(),
-			MessagesPerSecond: n.reported.MessagesPerSecond,
-			ResponseMicros:    n.reported.ResponseMicros,
-		}
-		if n.ringIndex != ring.NoNode {
-			ns.Share = float64(c.ring.Share(n.ringIndex)) / float64(c.ring.Slots())
-		}
+		s.Nodes = append(s.Nodes, c.nodeStats(n, table))
+	}
 
-		s.Nodes = append(s.Nodes, ns)
+	return s
+}
+
+// nodeStats are a node's, whose share is of a table if there is one.
+func (c *Core) nodeStats(n *node, table placement) NodeStats {
+	s := NodeStats{
+		ID:          n.id,
+		Incarnation: n.incarnation,
+		Status:      n.status(),
+		Reason:      c.words(n),
+		Twin:        n.twin,
+		Member:      n.index != ring.NoNode,
+		Capacity:    n.capacity,
+		Weight:      n.weight(),
+		InFlight:    n.inFlight,
+		Limit:       n.limit.inFlight,
+		Response:    n.response,
+		Bytes:       n.bytes,
+		Answered:    n.answered,
+		Sessions:    n.sessions.len(),
+		Reported:    n.reported,
+	}
+
+	if n.limit.hardCap != noCap {
+		s.HardCap = n.limit.hardCap
+	}
+
+	if table != nil && n.index != ring.NoNode {
+		s.Share = float64(table.Share(n.index)) / float64(table.Slots())
 	}
 
 	return s
