@@ -1,0 +1,85 @@
+package policy
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"skyring/ring"
+)
+
+// Needs are what experts expect nodes to show of each factor (see Factors): N and TR of the paper of dominant-resource balancing
+// (seed 001). Its largest share N/TR is a node's dominant factor. The zero value says that there are none.
+type Needs struct {
+	Totals map[string]float64            // TR by factor: more than 0
+	Nodes  map[string]map[string]float64 // N by a node's id, and factor: 0 or more
+}
+
+// need is what Needs come to for a node.
+type need struct{ dominant int }
+
+// Factors are the names of DRF's factors, in the order in which they are printed.
+func Factors() []string {
+	return []string{"failures", "active-requests", "consecutive-failures", "response-deviation", "response"}
+}
+
+// of brings needs to nodes, and reports all that is missing or out of range.
+func (n Needs) of(policy string, nodes []ring.Node) ([]need, error) {
+	if n.Totals == nil && n.Nodes == nil {
+		return nil, nil
+	}
+
+	totals, faults := row("totals", n.Totals)
+	for _, name := range Factors() {
+		if v, there := n.Totals[name]; there && v == 0 {
+			faults = append(faults, fmt.Errorf("needs: totals: %s is 0: want more", name))
+		}
+	}
+
+	needs := make([]need, len(nodes))
+
+	for i, node := range nodes {
+		values, wrong := row(fmt.Sprintf("node %q", node.ID), n.Nodes[node.ID])
+		faults = append(faults, wrong...)
+		needs[i].dominant = dominantOf(values, totals)
+	}
+
+	if err := errors.Join(faults...); err != nil {
+		return nil, fmt.Errorf("policy %s: %w", policy, err)
+	}
+
+	return needs, nil
+}
+
+// row puts values by factor in order.
+func row(whose string, byFactor map[string]float64) (factors, []error) {
+	var (
+		values factors
+		faults []error
+	)
+
+	names := Factors()
+
+	for j, name := range names {
+		v, there := byFactor[name]
+
+		switch {
+		case !there:
+			faults = append(faults, fmt.Errorf("needs: %s: %s is missing", whose, name))
+		case !(v >= 0) || math.IsInf(v, 1):
+			faults = append(faults, fmt.Errorf("needs: %s: %s is %v: want a number from 0 on", whose, name, v))
+		default:
+			values[j] = v
+		}
+	}
+
+	for name := range byFactor {
+		if !slices.Contains(names, name) {
+			faults = append(faults, fmt.Errorf("needs: %s: %q is no factor: %s are", whose, name, strings.Join(names, ", ")))
+		}
+	}
+
+	return values, faults
+}
