@@ -77,6 +77,7 @@ NATS, and keeps every session in Redis, so that any processor can go on with any
   skyring status, node              see what they do, and take processors out of service
   skyring stations                  play stations that log on and call each other, and judge it
   skyring station, pool, cdr        who may log on, channels of beams, call detail records
+  skyring link                      put a bad link between stations and a dispatcher
   skyring trace, session            look into captures, and into what Redis holds
 
 Exit codes: 0 success; 1 it ran and failed, or a verdict is bad; 2 wrong command line,
@@ -93,6 +94,7 @@ configuration or input file.`,
 	root.AddCommand(
 		upCommand(), dispatcherCommand(), processorCommand(),
 		replayCommand(), traceCommand(), sessionCommand(),
+		linkCommand(),
 		stationCommand(), poolCommand(), cdrCommand(), stationsCommand(),
 		statusCommand(), nodeCommand(),
 	)
