@@ -3,6 +3,8 @@ package ring_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"skyring/ring"
@@ -104,5 +106,55 @@ func BenchmarkBuild(b *testing.B) {
 				build(b, nodes, c.config)
 			}
 		})
+	}
+}
+
+// BenchmarkSpill prints how the keys of saturated nodes spread over those that are open: the largest number on a node as a multiple of its fair share, and the
+// same for draws that are random but for the shares (key noise).
+func BenchmarkSpill(b *testing.B) {
+	for _, n := range []int{16, 64, 1000} {
+		for _, every := range []int{2, 10, 100} { // 50, 90, 99 % saturated
+			if every > n {
+				continue
+			}
+
+			b.Run(fmt.Sprintf("%d nodes/one in %d open", n, every), func(b *testing.B) {
+				r := build(b, members(n), ring.DefaultConfig())
+				random := rand.New(rand.NewPCG(1, 2))
+
+				var tickets []int // a node as often as it has slots
+
+				for i := range n {
+					if i%every != 0 {
+						r.SetState(i, ring.AtLimit)
+					} else {
+						tickets = append(tickets, slices.Repeat([]int{i}, r.Share(i))...)
+					}
+				}
+
+				got, noise := make([]int, n), make([]int, n)
+				spilled := 0
+
+				for b.Loop() {
+					if choice := r.Pick(random.Uint64(), ring.NoNode); choice.How != ring.Home {
+						spilled++
+						got[choice.Node]++
+						noise[tickets[random.IntN(len(tickets))]]++
+					}
+				}
+
+				worst := func(counts []int) float64 {
+					most := 0.0
+					for i, count := range counts {
+						most = max(most, float64(count)*float64(len(tickets))/(float64(spilled)*float64(r.Share(i))))
+					}
+
+					return most
+				}
+
+				b.ReportMetric(worst(got), "max/fair")
+				b.ReportMetric(worst(noise), "noise/fair")
+			})
+		}
 	}
 }

@@ -13,7 +13,7 @@
 //	          +--------------------------> Chain
 //	          |  any node open? the one of rank x among them, weighted by slots
 //	          +--------------------------> Spill
-//	          |  none: smallest (in flight + 1)/limit below the hard cap
+//	          |  none: largest weight, 1 - max(pressure, (in flight + 1)/limit), below the hard cap
 //	          +--------------------------> BestWeight
 //	          +- nobody -----------------> None
 //
@@ -32,6 +32,17 @@
 // (Epsilon = 0) trade a little of that for shares that are as even as whole slots
 // allow; Epsilon > 0 lies between.
 //
+// It is made window by window of time: at the end of a window all slots that have an owner have it
+// for good, so that most of the claims to come are turned away by one bit.
+//
+// # Emergencies and first picks
+//
+// What is open depends on who asks (Query). To an Emergency a node at its limit is open too. To a
+// key's First pick a node that is Full of keys is not, while another is open: a few stations make
+// any hash uneven, and Bound says how many keys a node may have.
+//
+// Explain tells of each step of a pick, and Preview what a change of nodes would move.
+//
 // # Keys of a node that is not open
 //
 // The chain x, x*G, x*G*G, ... is a bijection at each step, so two keys never merge on
@@ -41,10 +52,10 @@
 // # Use
 //
 // A Ring's table never changes; a change of nodes builds a new Ring, which the owner
-// publishes through an atomic pointer. State and load of its nodes are atomics: Pick
-// may run in any number of goroutines while they change. A new Ring knows nothing of the
-// one before: all its nodes are open and idle, and may have other indexes. Its owner sets
-// state and load of each node, by id, before it publishes it (see the example).
+// publishes through an atomic pointer. State, load, pressure and full mark of its nodes are atomics:
+// picks may run in any number of goroutines while they change. A new Ring knows nothing of the
+// one before: all its nodes are open and idle and have room, and may have other indexes. Its owner sets
+// what it knows of each node, by id, before it publishes it (see the example).
 //
 // # Sources
 //

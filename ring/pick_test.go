@@ -3,7 +3,6 @@ package ring_test
 import (
 	"fmt"
 	"math"
-	"sync"
 	"testing"
 
 	"github.com/zeebo/xxh3"
@@ -51,7 +50,8 @@ func TestPickKeepsItsPromises(t *testing.T) {
 			}
 		}
 
-		choice := r.Pick(rapid.Uint64().Draw(t, "hash"), avoid)
+		hash := rapid.Uint64().Draw(t, "hash")
+		choice := r.Pick(hash, avoid)
 
 		switch {
 		case open > 0 && (choice.Node == avoid || states[choice.Node] != ring.Open || choice.How > ring.Spill):
@@ -63,13 +63,38 @@ func TestPickKeepsItsPromises(t *testing.T) {
 		case open == 0 && able == 0 && choice != ring.Choice{Node: ring.NoNode, How: ring.None, Probes: 8}:
 			t.Fatalf("none may take it, yet %+v", choice)
 		}
+
+		eligible, others := 0, 0
+
+		for i, s := range states {
+			if s != ring.Ineligible {
+				eligible++
+
+				if i != avoid {
+					others++
+				}
+			}
+		}
+
+		choice = r.Choose(ring.Query{Hash: hash, Avoid: avoid, Urgency: ring.Emergency})
+
+		switch {
+		case eligible == 0 && choice.How != ring.None:
+			t.Fatalf("an emergency got the ineligible %+v", choice)
+		case eligible > 0 && (choice.How == ring.None || states[choice.Node] == ring.Ineligible):
+			t.Fatalf("%d nodes are eligible, yet an emergency got %+v", eligible, choice)
+		case others > 0 && (choice.Node == avoid || choice.How > ring.Spill):
+			t.Fatalf("%d other nodes are eligible, yet an emergency got %+v", others, choice)
+		case states[r.Home(hash)] != ring.Ineligible && r.Home(hash) != avoid && choice.How != ring.Home:
+			t.Fatalf("an emergency left its home for %+v", choice)
+		}
 	})
 }
 
 // TestSpillIsFair: the keys of saturated nodes spread over the open ones by their shares, within what
 // a random draw of that many keys shows.
 func TestSpillIsFair(t *testing.T) {
-	const keys = 100_000
+	const keys = 30_000
 
 	for _, c := range []struct {
 		nodes      int
@@ -80,6 +105,9 @@ func TestSpillIsFair(t *testing.T) {
 		{16, 8, nil},
 		{16, 2, []uint32{1, 2, 4, 8, 8}},
 		{100, 10, nil},
+		{100, 100, nil},
+		{1000, 2, nil},
+		{1000, 10, nil},
 		{1000, 100, nil},
 		{1000, 100, []uint32{1, 2, 3}},
 	} {
@@ -200,6 +228,11 @@ func TestPickDoesNotAllocate(t *testing.T) {
 		allocations := testing.AllocsPerRun(1000, func() {
 			hash *= 6364136223846793005
 			r.Pick(hash, 3)
+			r.PickNew(hash, 3)
+			r.Choose(ring.Query{Hash: hash, Avoid: 3, Urgency: ring.Emergency})
+			r.SetPressure(int(hash>>58), float64(hash>>60)/7)
+			r.SetFull(int(hash>>58), ring.Occupancy(hash>>40&1))
+			r.Bound(hash, 7)
 			r.SetLoad(int(hash>>58), uint32(hash), 7, 9)
 			r.SetState(63, ring.AtLimit)
 		})
@@ -207,78 +240,4 @@ func TestPickDoesNotAllocate(t *testing.T) {
 			t.Errorf("%d open: %v allocations", open, allocations)
 		}
 	}
-}
-
-// TestPickWhileStatesChange runs picks against writers. What no writer touches holds throughout; and when
-// they are done, the ring is as their last words say.
-func TestPickWhileStatesChange(t *testing.T) {
-	const nodes, changes = 100, 3000
-
-	r := build(t, members(nodes), ring.Config{Bits: 12})
-	r.SetState(0, ring.Ineligible) // and 1 stays open
-
-	var writers, readers sync.WaitGroup
-
-	done := make(chan struct{})
-
-	for w := range 2 {
-		writers.Go(func() {
-			for n := range changes {
-				x := xxh3.HashString(fmt.Sprint(w, n))
-				i := 2 + 2*int(x%((nodes-2)/2)) + w // each has its own nodes
-				r.SetState(i, ring.State(x>>32%3))
-				r.SetLoad(i, uint32(x>>40), uint32(x>>20)%1000, uint32(x>>10))
-			}
-		})
-	}
-
-	for range 2 {
-		readers.Go(func() {
-			for n := 0; ; n++ {
-				select {
-				case <-done:
-					return
-				default:
-				}
-
-				choice := r.Pick(hashOf(n), ring.NoNode)
-				if choice.Node < 1 || choice.Node >= nodes || choice.How > ring.Spill {
-					t.Errorf("%+v, though node 1 is open and node 0 ineligible", choice)
-
-					return
-				}
-			}
-		})
-	}
-
-	writers.Wait()
-	close(done)
-	readers.Wait()
-
-	s := situation{states: make([]ring.State, nodes), loads: make([][3]uint32, nodes)}
-
-	for i := range nodes {
-		s.states[i] = r.State(i)
-		s.loads[i] = [3]uint32{uint32(i*7) % 10, uint32(i*3) % 5, 9}
-		r.SetLoad(i, s.loads[i][0], s.loads[i][1], s.loads[i][2])
-	}
-
-	compare := func() {
-		for n := range 2000 {
-			if got, want := r.Pick(hashOf(n), n%nodes), naivePick(r, s, hashOf(n), n%nodes); got != want {
-				t.Fatalf("got %+v, want %+v", got, want)
-			}
-		}
-	}
-
-	compare()
-
-	for i := range nodes {
-		if s.states[i] == ring.Open {
-			s.states[i] = ring.AtLimit
-			r.SetState(i, ring.AtLimit)
-		}
-	}
-
-	compare()
 }

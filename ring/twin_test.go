@@ -138,15 +138,70 @@ func TestTableAgreesWithTwin(t *testing.T) {
 	})
 }
 
-// situation is what a twin of Pick knows of the nodes.
+// situation is what a twin of Choose knows of the nodes.
 type situation struct {
-	states []ring.State
-	loads  [][3]uint32 // in flight, limit, hard cap
+	states    []ring.State
+	loads     [][3]uint32 // in flight, limit, hard cap
+	pressures []float64
+	full      []bool
+}
+
+// newSituation is that of a ring just built.
+func newSituation(r *ring.Ring) situation {
+	n := r.Len()
+	s := situation{states: make([]ring.State, n), loads: make([][3]uint32, n), pressures: make([]float64, n), full: make([]bool, n)}
+
+	for i := range n {
+		s.loads[i] = [3]uint32{0, r.Node(i).Capacity, math.MaxUint32}
+	}
+
+	return s
 }
 
 // naivePick follows the documentation step by step.
-func naivePick(r *ring.Ring, s situation, hash uint64, avoid int) ring.Choice {
-	open := func(n int) bool { return n != avoid && s.states[n] == ring.Open }
+func naivePick(r *ring.Ring, s situation, q ring.Query) ring.Choice {
+	open := func(n int) bool {
+		if q.Urgency == ring.Emergency {
+			return n != q.Avoid && s.states[n] != ring.Ineligible
+		}
+
+		return n != q.Avoid && s.states[n] == ring.Open
+	}
+
+	if q.Occasion == ring.First {
+		if choice := naiveSearch(r, func(n int) bool { return open(n) && !s.full[n] }, q.Hash); choice.How != ring.None {
+			return choice
+		}
+	}
+
+	if choice := naiveSearch(r, open, q.Hash); choice.How != ring.None {
+		return choice
+	}
+
+	able := func(n int) bool {
+		return s.states[n] != ring.Ineligible && (q.Urgency == ring.Emergency || s.loads[n][0] < s.loads[n][2])
+	}
+	best := ring.NoNode
+
+	for n := range r.Len() {
+		if n != q.Avoid && able(n) && (best == ring.NoNode || s.use(n) < s.use(best)) {
+			best = n
+		}
+	}
+
+	if best == ring.NoNode && q.Avoid >= 0 && able(q.Avoid) {
+		best = q.Avoid
+	}
+
+	if best == ring.NoNode {
+		return ring.Choice{Node: ring.NoNode, How: ring.None, Probes: 8}
+	}
+
+	return ring.Choice{Node: best, How: ring.BestWeight, Probes: 8}
+}
+
+// naiveSearch goes from the home on to any open node.
+func naiveSearch(r *ring.Ring, open func(int) bool, hash uint64) ring.Choice {
 	x := hash * ring.Golden
 	owner := func() int { return r.Owner(int(x / (math.MaxUint64/uint64(r.Slots()) + 1))) }
 
@@ -169,28 +224,12 @@ func naivePick(r *ring.Ring, s situation, hash uint64, avoid int) ring.Choice {
 		return ring.Choice{Node: n, How: ring.Spill, Probes: 8}
 	}
 
-	best := ring.NoNode
-
-	for n := range r.Len() {
-		if n == avoid || s.states[n] == ring.Ineligible || s.loads[n][0] >= s.loads[n][2] {
-			continue
-		}
-
-		if best == ring.NoNode || naiveLoad(s.loads[n]) < naiveLoad(s.loads[best]) {
-			best = n
-		}
-	}
-
-	if best == ring.NoNode && avoid >= 0 && s.states[avoid] != ring.Ineligible && s.loads[avoid][0] < s.loads[avoid][2] {
-		best = avoid
-	}
-
-	if best == ring.NoNode {
-		return ring.Choice{Node: ring.NoNode, How: ring.None, Probes: 8}
-	}
-
-	return ring.Choice{Node: best, How: ring.BestWeight, Probes: 8}
+	return ring.Choice{Node: ring.NoNode, How: ring.None, Probes: 8}
 }
+
+// use is 1 minus the weight. Quotients of the small numbers that tests draw are the same or differ in floating point as
+// they do in truth.
+func (s situation) use(n int) float64 { return max(s.pressures[n], naiveLoad(s.loads[n])) }
 
 // naiveLoad is exact for the small numbers that tests draw.
 func naiveLoad(l [3]uint32) float64 {
@@ -219,54 +258,93 @@ func naiveSpill(r *ring.Ring, open func(int) bool, x uint64) int {
 	return tickets[rank]
 }
 
-// TestPickAgreesWithTwin changes states and loads at random and picks in between.
-func TestPickAgreesWithTwin(t *testing.T) {
+// change draws a change of one node, and makes it in both.
+func (s situation) change(t *rapid.T, r *ring.Ring, states []ring.State) {
+	i := rapid.IntRange(0, r.Len()-1).Draw(t, "node")
+
+	switch rapid.IntRange(0, 3).Draw(t, "what") {
+	case 0:
+		s.states[i] = rapid.SampledFrom(states).Draw(t, "state")
+		r.SetState(i, s.states[i])
+	case 1:
+		s.loads[i] = [3]uint32{rapid.Uint32Range(0, 9).Draw(t, "in flight"), rapid.Uint32Range(0, 4).Draw(t, "limit"), rapid.Uint32Range(0, 12).Draw(t, "cap")}
+		r.SetLoad(i, s.loads[i][0], s.loads[i][1], s.loads[i][2])
+	case 2:
+		s.pressures[i] = float64(rapid.IntRange(0, 40).Draw(t, "pressure")) / 8
+		r.SetPressure(i, s.pressures[i])
+	default:
+		s.full[i] = rapid.Bool().Draw(t, "full")
+		r.SetFull(i, occupancy(s.full[i]))
+	}
+}
+
+func occupancy(full bool) ring.Occupancy {
+	if full {
+		return ring.Full
+	}
+
+	return ring.HasRoom
+}
+
+func drawQuery(t *rapid.T, nodes int) ring.Query {
+	return ring.Query{
+		Hash:     rapid.Uint64().Draw(t, "hash"),
+		Avoid:    rapid.IntRange(ring.NoNode, nodes-1).Draw(t, "avoid"),
+		Occasion: rapid.SampledFrom([]ring.Occasion{ring.Repeat, ring.First}).Draw(t, "occasion"),
+		Urgency:  rapid.SampledFrom([]ring.Urgency{ring.Ordinary, ring.Ordinary, ring.Emergency}).Draw(t, "urgency"),
+	}
+}
+
+// drawSituations builds a ring and changes it again and again, with check in between. Where open nodes are rare the later steps are met.
+func drawSituations(t *rapid.T, check func(*ring.Ring, situation)) {
+	nodes := drawNodes(t, 0, 20)
+
+	r, err := ring.Build(nodes, ring.Config{Bits: 8, Epsilon: 0})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	s := newSituation(r)
+	states := rapid.SampledFrom([][]ring.State{
+		{ring.Open, ring.AtLimit, ring.Ineligible},
+		{ring.AtLimit, ring.AtLimit, ring.Ineligible, ring.AtLimit, ring.Open},
+		{ring.AtLimit, ring.Ineligible},
+	}).Draw(t, "states")
+
+	for range rapid.IntRange(1, 60).Draw(t, "changes") {
+		if len(nodes) > 0 {
+			s.change(t, r, states)
+		}
+
+		check(r, s)
+	}
+}
+
+// TestPicksAgreeWithTwin changes states, loads, pressures and full marks at random and picks in between.
+func TestPicksAgreeWithTwin(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		nodes := drawNodes(t, 0, 20)
+		drawSituations(t, func(r *ring.Ring, s situation) {
+			q := drawQuery(t, r.Len())
+			want := naivePick(r, s, q)
 
-		r, err := ring.Build(nodes, ring.Config{Bits: 8, Epsilon: 0})
-		if err != nil {
-			t.Fatal(err)
-		}
+			if got := r.Choose(q); got != want {
+				t.Fatalf("Choose(%+v) is %+v, want %+v with %v", q, got, want, s)
+			}
 
-		s := situation{states: make([]ring.State, len(nodes)), loads: make([][3]uint32, len(nodes))}
-		for i, n := range nodes {
-			s.loads[i] = [3]uint32{0, n.Capacity, math.MaxUint32}
-		}
+			if got, want := r.Pick(q.Hash, q.Avoid), naivePick(r, s, ring.Query{Hash: q.Hash, Avoid: q.Avoid}); got != want {
+				t.Fatalf("Pick(%#x, %d) is %+v, want %+v with %v", q.Hash, q.Avoid, got, want, s)
+			}
 
-		// Where open nodes are rare the later steps are met.
-		states := rapid.SampledFrom([][]ring.State{
-			{ring.Open, ring.AtLimit, ring.Ineligible},
-			{ring.AtLimit, ring.AtLimit, ring.Ineligible, ring.AtLimit, ring.Open},
-			{ring.AtLimit, ring.Ineligible},
-		}).Draw(t, "states")
+			if got, want := r.PickNew(q.Hash, q.Avoid), naivePick(r, s, ring.Query{Hash: q.Hash, Avoid: q.Avoid, Occasion: ring.First}); got != want {
+				t.Fatalf("PickNew(%#x, %d) is %+v, want %+v with %v", q.Hash, q.Avoid, got, want, s)
+			}
 
-		for range rapid.IntRange(1, 40).Draw(t, "changes") {
-			if len(nodes) > 0 {
-				i := rapid.IntRange(0, len(nodes)-1).Draw(t, "node")
-
-				if rapid.Bool().Draw(t, "state") {
-					s.states[i] = rapid.SampledFrom(states).Draw(t, "new state")
-					r.SetState(i, s.states[i])
-				} else {
-					s.loads[i] = [3]uint32{rapid.Uint32Range(0, 9).Draw(t, "in flight"), rapid.Uint32Range(0, 4).Draw(t, "limit"), rapid.Uint32Range(0, 12).Draw(t, "cap")}
-					r.SetLoad(i, s.loads[i][0], s.loads[i][1], s.loads[i][2])
+			for i := range r.Len() {
+				if r.State(i) != s.states[i] || r.Pressure(i) != s.pressures[i] || r.Occupancy(i) != occupancy(s.full[i]) {
+					t.Fatalf("node %d is %v, %v, %v, want it as in %v", i, r.State(i), r.Pressure(i), r.Occupancy(i), s)
 				}
 			}
-
-			hash := rapid.Uint64().Draw(t, "hash")
-			avoid := rapid.IntRange(ring.NoNode, len(nodes)-1).Draw(t, "avoid")
-
-			if got, want := r.Pick(hash, avoid), naivePick(r, s, hash, avoid); got != want {
-				t.Fatalf("Pick(%#x, %d) is %+v, want %+v with %v", hash, avoid, got, want, s)
-			}
-		}
-
-		for i := range nodes {
-			if got := r.State(i); got != s.states[i] {
-				t.Fatalf("state of %d is %v, want %v", i, got, s.states[i])
-			}
-		}
+		})
 	})
 }
 
@@ -277,6 +355,8 @@ func TestEachStepIsMet(t *testing.T) {
 
 	for open := range 17 {
 		for i := range 16 {
+			r.SetFull(i, occupancy(i%2 == 0)) // no pick but a first goes by it
+
 			state := ring.AtLimit
 			if i < open {
 				state = ring.Open
@@ -297,6 +377,10 @@ func TestEachStepIsMet(t *testing.T) {
 	}
 
 	if got := fmt.Sprint(ring.Home, ring.Chain, ring.Spill, ring.BestWeight, ring.None, ring.How(9)); got != "home chain spill best-weight none how 9" {
+		t.Error(got)
+	}
+
+	if got := fmt.Sprint(ring.HasRoom, ring.Full, ring.Occupancy(9), ring.Repeat, ring.First, ring.Occasion(9), ring.Ordinary, ring.Emergency, ring.Urgency(9)); got != "has-room full occupancy 9 repeat first occasion 9 ordinary emergency urgency 9" {
 		t.Error(got)
 	}
 
