@@ -34,7 +34,13 @@ func (c *Core) Heartbeat(now time.Duration, h bus.Heartbeat) {
 		return
 	}
 
+	ceiling := c.ceiling(n)
 	n.beats, n.beatAt, n.reported = h.Sequence, c.clock, h
+
+	if now := c.ceiling(n); now != ceiling {
+		c.setLimit(n, now)
+	}
+
 	c.announce(n, h)
 	c.observe(n, h)
 	c.appraise(n)

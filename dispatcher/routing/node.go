@@ -34,6 +34,7 @@ type node struct {
 	bytes    int
 	answered uint64
 	limit    limits
+	most     int // in flight, since adaptedAt
 
 	response  time.Duration // smoothed time to an answer, 0: not known
 	variance  float64       // of it, in seconds squared, smoothed likewise
@@ -60,6 +61,7 @@ type limits struct{ inFlight, hardCap, bytes int }
 
 func (n *node) load(messages, bytes int) {
 	n.inFlight += messages
+	n.most = max(n.most, n.inFlight)
 	n.bytes += bytes
 }
 
