@@ -18,12 +18,15 @@ func (p *Processor) begin(ctx context.Context) {
 	for {
 		node, err := p.store.Node(ctx, p.cfg.ID)
 		if err == nil {
+			err = p.resume(ctx)
+		}
+		if err == nil {
 			p.administer(node.Drained)
-			p.log.Info().Uint32("capacity", p.cfg.Capacity).Bool("drained", node.Drained).Msg("processor is ready")
+			p.log.Info().Uint32("capacity", p.capacityNow().announced).Bool("drained", node.Drained).Msg("processor is ready")
 			return
 		}
 		p.sometimes.Do(func() {
-			p.log.Warn().Err(err).Msg("not ready: the state store does not tell whether the node is drained")
+			p.log.Warn().Err(err).Msg("not ready: the state store does not tell what operators decided about the node")
 		})
 		select {
 		case <-ctx.Done():
@@ -52,7 +55,11 @@ func (p *Processor) administer(drained bool) {
 func (p *Processor) nodeRequest(ctx context.Context, m bus.Message) {
 	var reply bus.NodeReply
 	request, err := bus.DecodeNodeRequest(m.Data)
-	if err == nil && request.Administration != bus.Inquire {
+	switch {
+	case err != nil, request.Administration == bus.Inquire:
+	case request.Administration.Weighs():
+		err = p.weigh(ctx, request)
+	default:
 		err = p.decide(ctx, request.Administration == bus.Drain)
 	}
 	if err != nil {
@@ -91,13 +98,16 @@ func answer[T bus.NodeStatus | bus.NodeReply](p *Processor, m bus.Message, v *T)
 // Status is what the processor says of itself to operators.
 func (p *Processor) Status() bus.NodeStatus {
 	p.mu.Lock()
-	state, drained, last := p.state, p.drained, p.last
+	state, drained, last, capacity := p.state, p.drained, p.last, p.capacity
 	p.mu.Unlock()
+	steps, takes := capacity.left(p.storeTime())
 	return bus.NodeStatus{
 		ID: p.cfg.ID, Incarnation: bus.Hex(p.incarnation), Uptime: time.Since(p.meter.start).Seconds(),
 		State: state.String(), Drained: drained, Alarms: p.alarmTexts(),
-		Capacity: p.cfg.Capacity, InFlight: p.meter.inFlight.Load(), MessagesPerSecond: last.MessagesPerSecond, ResponseMicros: last.ResponseMicros,
+		Capacity: capacity.announced, InFlight: p.meter.inFlight.Load(), MessagesPerSecond: last.MessagesPerSecond, ResponseMicros: last.ResponseMicros,
 		ClockOffsetMicros: p.clock.offset(time.Now()), Commits: p.commits.Load(),
+		CPU: last.CPU, Memory: last.Memory, BytesPerSecond: last.BytesPerSecond, InFlightLimit: p.cfg.InFlightLimit,
+		CapacityTarget: capacity.target, CapacitySteps: steps, CapacitySeconds: takes.Seconds(),
 	}
 }
 

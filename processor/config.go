@@ -14,6 +14,10 @@ type Config struct {
 	Namespace bus.Namespace `yaml:"-"`                        // shared with the dispatchers; set by the owner of the configuration
 	Capacity  uint32        `env:"CAPACITY"  yaml:"capacity"` // messages per second sustained at the response target: its share of the ring
 
+	InFlightLimit    uint32        `env:"IN_FLIGHT_LIMIT"   yaml:"inFlightLimit"`    // messages in flight of each dispatcher from which the node is at its limit; 0: as the dispatcher has it
+	CapacityStep     float64       `env:"CAPACITY_STEP"     yaml:"capacityStep"`     // part of the announced capacity that one step of a change is at most, 0.001 to 1
+	CapacityInterval time.Duration `env:"CAPACITY_INTERVAL" yaml:"capacityInterval"` // between two steps, at least
+
 	Workers      int `env:"WORKERS"       yaml:"workers"`      // batches worked on at a time; each waits for the store on its own
 	Batch        int `env:"BATCH"         yaml:"batch"`        // messages of one batch, about
 	Queue        int `env:"QUEUE"         yaml:"queue"`        // frames that may wait for a worker; full: the subscription waits
@@ -36,29 +40,34 @@ type Config struct {
 	DrainTimeout time.Duration `env:"DRAIN_TIMEOUT" yaml:"drainTimeout"` // the longest time to drain
 }
 
+// shortestStep of a change of capacity comes to its end: ten times the capacity takes some 2,300 of them.
+const shortestStep = 0.001
+
 // shortestKeep leaves time to export call data records.
 const shortestKeep = time.Minute
 
 // DefaultConfig lacks the id alone.
 func DefaultConfig() Config {
 	return Config{
-		Namespace:     "default",
-		Capacity:      1000,
-		Workers:       4,
-		Batch:         256,
-		Queue:         256,
-		EventQueue:    4096,
-		LeaseTTL:      3 * time.Second,
-		TimerTick:     250 * time.Millisecond,
-		SweepAge:      time.Second,
-		SweepLimit:    512,
-		HintSessions:  1 << 16,
-		SessionTTL:    24 * time.Hour,
-		LongestExpiry: time.Minute,
-		Strikes:       3,
-		Heartbeat:     time.Second,
-		DrainQuiet:    300 * time.Millisecond,
-		DrainTimeout:  10 * time.Second,
+		Namespace:        "default",
+		Capacity:         1000,
+		CapacityStep:     0.1,
+		CapacityInterval: 10 * time.Minute,
+		Workers:          4,
+		Batch:            256,
+		Queue:            256,
+		EventQueue:       4096,
+		LeaseTTL:         3 * time.Second,
+		TimerTick:        250 * time.Millisecond,
+		SweepAge:         time.Second,
+		SweepLimit:       512,
+		HintSessions:     1 << 16,
+		SessionTTL:       24 * time.Hour,
+		LongestExpiry:    time.Minute,
+		Strikes:          3,
+		Heartbeat:        time.Second,
+		DrainQuiet:       300 * time.Millisecond,
+		DrainTimeout:     10 * time.Second,
 	}
 }
 
@@ -98,12 +107,16 @@ func (c Config) Validate() error {
 		{"timerTick", c.TimerTick, time.Millisecond},
 		{"sweepAge", c.SweepAge, time.Millisecond},
 		{"heartbeat", c.Heartbeat, time.Millisecond},
+		{"capacityInterval", c.CapacityInterval, time.Millisecond},
 		{"drainQuiet", c.DrainQuiet, time.Millisecond},
 		{"drainTimeout", c.DrainTimeout, c.DrainQuiet},
 	} {
 		if d.value < d.least {
 			faults = append(faults, fmt.Errorf("%s: %v must be at least %v", d.key, d.value, d.least))
 		}
+	}
+	if !(c.CapacityStep >= shortestStep && c.CapacityStep <= 1) {
+		faults = append(faults, fmt.Errorf("capacityStep: %v must be %v to 1, a part of the capacity", c.CapacityStep, shortestStep))
 	}
 	if c.CDRKeep != 0 && c.CDRKeep < shortestKeep {
 		faults = append(faults, fmt.Errorf("cdrKeep: %v must be at least %v, or 0 to keep all", c.CDRKeep, shortestKeep))

@@ -140,13 +140,16 @@ type Meter struct{ meter *meter }
 func NewMeter(now time.Time) Meter { return Meter{newMeter(now)} }
 
 // Begin notes messages that came.
-func (m Meter) Begin(n int, now time.Time) { m.meter.begin(n, now) }
+func (m Meter) Begin(n, bytes int, now time.Time) { m.meter.begin(n, bytes, now) }
 
 // End notes messages that are answered.
 func (m Meter) End(n int, arrived, now time.Time) { m.meter.end(n, arrived, now) }
 
 // Reading is the load since the last one.
-func (m Meter) Reading(now time.Time) (rate, response uint32) { return m.meter.reading(now) }
+func (m Meter) Reading(now time.Time) (messages, bytes, response uint32) {
+	r := m.meter.reading(now)
+	return r.messages, r.bytes, r.response
+}
 
 // Quiet tells for how long there was nothing to do.
 func (m Meter) Quiet(now time.Time) time.Duration { return m.meter.quiet(now) }
@@ -184,3 +187,37 @@ func (d *Deliveries) Take(number uint64) bool {
 
 // TakeAll ends the waits for a dispatcher.
 func (d *Deliveries) TakeAll(dispatcher string) int { return len(d.deliveries.takeAll(dispatcher)) }
+
+// Capacity is what a node announces. Methods give the next one.
+type Capacity struct{ capacity capacity }
+
+// NewCapacity announces what is configured.
+func NewCapacity(cfg Config, now time.Time) Capacity { return Capacity{newCapacity(cfg, now)} }
+
+// Aim sets a target.
+func (c Capacity) Aim(target uint32, now time.Time) Capacity {
+	return Capacity{c.capacity.aim(target, now)}
+}
+
+// Jump announces another one at once.
+func (c Capacity) Jump(target uint32, now time.Time) Capacity {
+	return Capacity{c.capacity.jump(target, now)}
+}
+
+// Approach takes a step if one is due.
+func (c Capacity) Approach(now time.Time) (Capacity, bool) {
+	next, stepped := c.capacity.approach(now)
+	return Capacity{next}, stepped
+}
+
+// Restart is what a new process with that configuration has.
+func (c Capacity) Restart(cfg Config, now time.Time) (Capacity, bool) {
+	next, kept := newCapacity(cfg, now).resume(c.capacity.kept())
+	return Capacity{next}, kept
+}
+
+// Left is how many steps there are, and how long they take.
+func (c Capacity) Left(now time.Time) (int, time.Duration) { return c.capacity.left(now) }
+
+// Announced is what dispatchers hear.
+func (c Capacity) Announced() uint32 { return c.capacity.announced }

@@ -29,6 +29,7 @@ func (p *Processor) become(s bus.NodeState) {
 
 // beats sends heartbeats until the processor stops.
 func (p *Processor) beats(ctx context.Context) {
+	p.sampler.Sample(time.Now()) // the CPU load of the next one is since then
 	next := time.NewTimer(p.interval())
 	defer next.Stop()
 	due := time.Now().Add(p.interval())
@@ -44,7 +45,10 @@ func (p *Processor) beats(ctx context.Context) {
 		case <-next.C:
 		}
 		p.readClock(ctx)
+		p.approach(ctx)
+		measured := p.sampler.Sample(time.Now())
 		p.mu.Lock()
+		p.load = measured
 		p.beat()
 		p.mu.Unlock()
 		interval := p.interval()
@@ -62,10 +66,11 @@ func (p *Processor) interval() time.Duration {
 // beat sends a heartbeat. p.mu is held.
 func (p *Processor) beat() {
 	p.sequence++
-	rate, response := p.meter.reading(time.Now())
+	measured := p.meter.reading(time.Now())
 	h := bus.Heartbeat{
-		ID: p.cfg.ID, Incarnation: p.incarnation, Sequence: p.sequence, State: p.state, Capacity: p.cfg.Capacity,
-		InFlight: uint32(max(0, p.meter.inFlight.Load())), MessagesPerSecond: rate, ResponseMicros: response, ClockOffset: p.clock.offset(time.Now()),
+		ID: p.cfg.ID, Incarnation: p.incarnation, Sequence: p.sequence, State: p.state, Capacity: p.capacity.announced,
+		InFlight: uint32(max(0, p.meter.inFlight.Load())), MessagesPerSecond: measured.messages, ResponseMicros: measured.response, ClockOffset: p.clock.offset(time.Now()),
+		CPU: p.load.CPU, Memory: p.load.Memory, BytesPerSecond: measured.bytes, InFlightLimit: p.cfg.InFlightLimit,
 	}
 	p.last = h
 	if err := p.conn.Publish(p.cfg.Namespace.Heartbeats(), "", h.Append(nil)); err != nil {

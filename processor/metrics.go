@@ -66,6 +66,12 @@ func (c *collector) gauges() {
 	c.gauge("uptime_seconds", "Time since the start.", func(_ *Stats, n *bus.NodeStatus) float64 { return n.Uptime })
 	c.gauge("capacity", "Messages a second that the node takes for its share of the ring.",
 		func(_ *Stats, n *bus.NodeStatus) float64 { return float64(n.Capacity) })
+	c.gauge("capacity_target", "What the capacity is on its way to, or equal to it.",
+		func(_ *Stats, n *bus.NodeStatus) float64 { return float64(n.CapacityTarget) })
+	c.gauge("cpu_ratio", "CPU time used, of what the node may use, as of the last heartbeat.", func(_ *Stats, n *bus.NodeStatus) float64 { return n.CPU })
+	c.gauge("memory_ratio", "Memory used, of what the node may use, as of the last heartbeat.", func(_ *Stats, n *bus.NodeStatus) float64 { return n.Memory })
+	c.gauge("in_flight_limit", "Messages in flight of each dispatcher at which the node is at its limit, as configured; 0: the dispatcher's own.",
+		func(_ *Stats, n *bus.NodeStatus) float64 { return float64(n.InFlightLimit) })
 	c.gauge("in_flight", "Messages received and not answered.", func(_ *Stats, n *bus.NodeStatus) float64 { return float64(n.InFlight) })
 	c.gauge("response_seconds", "Moving average from receipt to answer.",
 		func(_ *Stats, n *bus.NodeStatus) float64 { return float64(n.ResponseMicros) / 1e6 })
@@ -78,6 +84,7 @@ func (c *collector) gauges() {
 func (c *collector) traffic() {
 	c.counter("frames_total", "Frames of messages received.", func(s *Stats) uint64 { return s.Frames })
 	c.counter("bad_frames_total", "Frames that could not be read.", func(s *Stats) uint64 { return s.BadFrames })
+	c.counter("payload_bytes_total", "Payload of messages received, repetitions included.", func(s *Stats) uint64 { return s.Bytes })
 	c.counter("envelopes_total", "Messages received, repetitions included.", func(s *Stats) uint64 { return s.Envelopes })
 	c.counter("handler_faults_total", "Errors and panics of handlers.", func(s *Stats) uint64 { return s.HandlerFaults })
 	c.counter("answer_failures_total", "Answers that could not be sent; dispatchers ask again.", func(s *Stats) uint64 { return s.AnswerFailures })

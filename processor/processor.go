@@ -12,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 	"golang.org/x/time/rate"
 
+	"skyring/processor/load"
 	"skyring/protocol/bus"
 	"skyring/statestore"
 )
@@ -27,6 +28,7 @@ type Processor struct {
 	incarnation uint64
 	workers     []*worker
 	meter       *meter
+	sampler     *load.Sampler                 // used by beats
 	stop        chan struct{}                 // closed by Run when nothing more is taken
 	announce    chan struct{}                 // holds one wish for a heartbeat before its time
 	looks       chan look                     // full: it is looked another time
@@ -45,12 +47,16 @@ type Processor struct {
 
 	floor uint64 // owned by tend: the highest epoch that is known to have been given
 
+	deciding sync.Mutex // held while what operators decide is written to the store; taken before mu
+
 	mu       sync.Mutex
 	state    bus.NodeState // guarded by mu
 	drained  bool          // guarded by mu; by an operator
 	ending   bool          // guarded by mu; Run drains and ends
 	sequence uint64        // guarded by mu; of the last heartbeat
 	last     bus.Heartbeat // guarded by mu
+	load     load.Load     // guarded by mu; as it was measured last
+	capacity capacity      // guarded by mu
 }
 
 // frameOverhead is more than a frame of one answer or delivery has beside the payload.
@@ -73,11 +79,18 @@ func New(cfg Config, store *statestore.Store, conn *bus.Conn, handlers Handlers,
 	if handlers.standard == nil {
 		return nil, errors.New("processor: no handler for messages that have none of their own")
 	}
+	now := time.Now()
+	sampler, err := load.New("/")
+	if err != nil {
+		log.Warn().Err(err).Str("node", cfg.ID).Msg("load of the node is not complete")
+	}
 	p := &Processor{
 		cfg: cfg, store: store, conn: conn, log: log.With().Str("node", cfg.ID).Logger(),
 		engine:      engine{handlers: handlers, node: cfg.ID, longest: cfg.LongestExpiry.Microseconds(), largest: conn.MaxPayload() - frameOverhead},
 		incarnation: rand.Uint64(),
-		meter:       newMeter(time.Now()),
+		meter:       newMeter(now),
+		sampler:     sampler,
+		capacity:    newCapacity(cfg, now),
 		stop:        make(chan struct{}),
 		announce:    make(chan struct{}, 1),
 		looks:       make(chan look, lookQueue),
@@ -194,15 +207,17 @@ func (p *Processor) frame(m bus.Message) {
 	}
 	count := r.Len()
 	p.envelopes.Add(uint64(count))
-	p.meter.begin(count, now)
 	jobs := make([]job, len(p.workers))
 	envelopes := make([]bus.Envelope, count)
+	bytes := 0
 	for i := range envelopes {
 		env := &envelopes[i]
 		r.Next(env)
+		bytes += len(env.Payload)
 		j := &jobs[p.workerOf(env.Key)]
 		j.envelopes = append(j.envelopes, env)
 	}
+	p.meter.begin(count, bytes, now)
 	for i, j := range jobs {
 		if len(j.envelopes) == 0 {
 			continue

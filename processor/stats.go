@@ -11,6 +11,7 @@ type Stats struct {
 	Frames    uint64 // envelope frames received
 	BadFrames uint64 // that could not be read; nothing of them was used
 	Envelopes uint64 // received in frames that could be read
+	Bytes     uint64 // of payload in them
 
 	Committed, Replayed, Stale, Gap, Expired, Unavailable, Quarantined, Refused uint64 // answers, by status
 
@@ -49,7 +50,7 @@ type counters struct {
 func (p *Processor) Stats() Stats {
 	c := &p.counters
 	return Stats{
-		Frames: c.frames.Load(), BadFrames: c.badFrames.Load(), Envelopes: c.envelopes.Load(),
+		Frames: c.frames.Load(), BadFrames: c.badFrames.Load(), Envelopes: c.envelopes.Load(), Bytes: p.meter.bytes.Load(),
 		Committed: c.status[bus.Committed].Load(), Replayed: c.status[bus.Replayed].Load(), Stale: c.status[bus.Stale].Load(), Gap: c.status[bus.Gap].Load(),
 		Expired: c.status[bus.Expired].Load(), Unavailable: c.status[bus.Unavailable].Load(), Quarantined: c.status[bus.Quarantined].Load(), Refused: c.status[bus.Refused].Load(),
 		Commits: c.commits.Load(), Loads: c.loads.Load(), Conflicts: c.conflicts.Load(), StoreFailures: c.storeFailures.Load(),
