@@ -1,6 +1,8 @@
 package policy
 
 import (
+	"cmp"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -28,7 +30,7 @@ type drf struct {
 
 	// Static after newDRF.
 	dominantWeight, otherWeight float64
-	needs                       []need // per node; nil: as measured
+	dominants                   []int // factor per node, by experts; nil: as measured
 
 	schedule schedule
 	heard    []bool
@@ -81,21 +83,21 @@ func drfVariant(name, weights string, dominant, other float64) entry {
 }
 
 func newDRF(name string, nodes []ring.Node, o Options) (*drf, error) {
-	needs, err := o.Needs.of(name, nodes)
+	dominants, err := o.Needs.dominants(nodes)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("policy %s: %w", name, err)
 	}
 
 	p := &drf{
-		members:  newMembers(nodes, o),
-		needs:    needs,
-		schedule: newSchedule(o, 5*time.Minute),
-		heard:    make([]bool, len(nodes)),
-		order:    make([]int, len(nodes)),
-		place:    make([]int, len(nodes)),
-		able:     newBitset(len(nodes)),
-		values:   make([]factors, len(nodes)),
-		scores:   make([]float64, len(nodes)),
+		members:   newMembers(nodes, o),
+		dominants: dominants,
+		schedule:  newSchedule(o, 5*time.Minute),
+		heard:     make([]bool, len(nodes)),
+		order:     make([]int, len(nodes)),
+		place:     make([]int, len(nodes)),
+		able:      newBitset(len(nodes)),
+		values:    make([]factors, len(nodes)),
+		scores:    make([]float64, len(nodes)),
 	}
 
 	for i := range nodes {
@@ -203,8 +205,8 @@ func (p *drf) moments() (sums, means, deviations factors) {
 
 // dominant is the factor of which the node has the largest share.
 func (p *drf) dominant(i int, sums factors) int {
-	if p.needs != nil {
-		return p.needs[i].dominant
+	if p.dominants != nil {
+		return p.dominants[i]
 	}
 
 	return dominantOf(p.values[i], sums)
@@ -229,16 +231,7 @@ func (p *drf) rank() {
 		p.order[i] = i
 	}
 
-	slices.SortStableFunc(p.order, func(a, b int) int {
-		switch {
-		case p.scores[a] < p.scores[b]:
-			return -1
-		case p.scores[a] > p.scores[b]:
-			return 1
-		default:
-			return 0
-		}
-	})
+	slices.SortStableFunc(p.order, func(a, b int) int { return cmp.Compare(p.scores[a], p.scores[b]) })
 
 	for at, i := range p.order {
 		p.place[i] = at

@@ -30,25 +30,25 @@ type bench struct {
 }
 
 // newBench makes a policy over nodes a, b, c, ... of the given capacities, none of them near its limit.
-func newBench(t testing.TB, name string, o policy.Options, capacities ...uint32) *bench {
-	t.Helper()
+func newBench(tb testing.TB, name string, o policy.Options, capacities ...uint32) *bench {
+	tb.Helper()
 
 	nodes := make([]ring.Node, len(capacities))
 	for i, c := range capacities {
 		nodes[i] = ring.Node{ID: string(rune('a' + i)), Capacity: c}
 	}
 
-	return benchOf(t, name, o, nodes)
+	return benchOf(tb, name, o, nodes)
 }
 
-func benchOf(t testing.TB, name string, o policy.Options, nodes []ring.Node) *bench {
-	t.Helper()
+func benchOf(tb testing.TB, name string, o policy.Options, nodes []ring.Node) *bench {
+	tb.Helper()
 
 	o.Ring = ring.DefaultConfig()
 
 	p, err := policy.New(name, nodes, o)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 
 	b := &bench{Policy: p, loads: make([]policy.Load, len(nodes))}
@@ -225,6 +225,14 @@ func TestLoadingLimits(t *testing.T) {
 				t.Errorf("all at their limit: got %+v, want node 1 by the best weight", c)
 			}
 
+			b.SetReport(1, policy.Report{Pressure: 1.1})
+
+			if c := b.pick(); c.Node != 2 || c.How != ring.BestWeight {
+				t.Errorf("a report of more pressure: got %+v, want node 2", c)
+			}
+
+			b.SetReport(1, policy.Report{Pressure: 0.901})
+
 			b.hardCap(1, 900)
 
 			if c := b.pick(); c.Node != 2 || c.How != ring.BestWeight {
@@ -303,9 +311,9 @@ func TestLoadingAllocates(t *testing.T) {
 			turn++
 		}
 
-		for now := range time.Duration(400) {
+		for now := range 400 {
 			step()
-			b.Tick(now * time.Second)
+			b.Tick(time.Duration(now) * time.Second)
 		}
 
 		if n := testing.AllocsPerRun(2000, step); n != 0 {
@@ -403,8 +411,10 @@ func BenchmarkLoading(b *testing.B) {
 	}
 }
 
-// benchmarkLoading measures a pick, a pick with the two changes of load that a message brings, or a pick where all nodes are at their limit.
+// benchmarkLoading measures a pick, a pick with the two changes of load that a message brings, or the same where all nodes are at their limit.
 func benchmarkLoading(b *testing.B, name string, n int, part string) {
+	b.Helper()
+
 	p := benchOf(b, name, policy.Options{}, equal(n))
 
 	for i := range n {
@@ -421,7 +431,7 @@ func benchmarkLoading(b *testing.B, name string, n int, part string) {
 	for b.Loop() {
 		c := p.pick()
 
-		if part == "dispatch" {
+		if part != "pick" {
 			p.SetLoad(c.Node, policy.Load{InFlight: 1, Limit: 1000, HardCap: math.MaxUint32})
 			p.SetLoad(c.Node, policy.Load{InFlight: 0, Limit: 1000, HardCap: math.MaxUint32})
 		}

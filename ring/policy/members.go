@@ -19,6 +19,8 @@ type members struct {
 	open    int // nodes that are Open
 	loads   []Load
 	reports []Report
+
+	last lastResort
 }
 
 func newMembers(nodes []ring.Node, o Options) members {
@@ -30,6 +32,7 @@ func newMembers(nodes []ring.Node, o Options) members {
 		open:    len(nodes),
 		loads:   make([]Load, len(nodes)),
 		reports: make([]Report, len(nodes)),
+		last:    newLastResort(len(nodes)),
 	}
 
 	for i, n := range nodes {
@@ -55,13 +58,20 @@ func (m *members) SetState(i int, s ring.State) {
 	}
 
 	m.states[i] = s
+	m.last.changed.put(i, true)
 }
 
 // SetLoad implements Policy.
-func (m *members) SetLoad(i int, l Load) { m.loads[i] = l }
+func (m *members) SetLoad(i int, l Load) {
+	m.loads[i] = l
+	m.last.changed.put(i, true)
+}
 
 // SetReport implements Policy.
-func (m *members) SetReport(i int, r Report) { m.reports[i] = r }
+func (m *members) SetReport(i int, r Report) {
+	m.reports[i] = r
+	m.last.changed.put(i, true)
+}
 
 // Tick implements Policy, for those to which the time means nothing.
 func (*members) Tick(time.Duration) {}
@@ -98,28 +108,4 @@ func (m *members) pressure(i int) float64 {
 	l := m.loads[i]
 
 	return max(m.reports[i].Pressure, (float64(l.InFlight)+1)/float64(max(l.Limit, 1)))
-}
-
-// resort is the last resort where no node is usable: the best weight below the hard cap, avoid only where there is no other.
-func (m *members) resort(avoid int) ring.Choice {
-	best, least := ring.NoNode, math.Inf(1)
-
-	for i := range m.nodes {
-		if i == avoid || m.states[i] == ring.Ineligible || m.loads[i].InFlight >= m.loads[i].HardCap {
-			continue
-		}
-
-		if p := m.pressure(i); p < least {
-			best, least = i, p
-		}
-	}
-
-	switch {
-	case best != ring.NoNode:
-		return ring.Choice{Node: best, How: ring.BestWeight}
-	case avoid != ring.NoNode && m.states[avoid] != ring.Ineligible && m.loads[avoid].InFlight < m.loads[avoid].HardCap:
-		return ring.Choice{Node: avoid, How: ring.BestWeight}
-	default:
-		return ring.Choice{Node: ring.NoNode, How: ring.None}
-	}
 }

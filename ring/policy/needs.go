@@ -17,16 +17,13 @@ type Needs struct {
 	Nodes  map[string]map[string]float64 // N by a node's id, and factor: 0 or more
 }
 
-// need is what Needs come to for a node.
-type need struct{ dominant int }
-
 // Factors are the names of DRF's factors, in the order in which they are printed.
 func Factors() []string {
 	return []string{"failures", "active-requests", "consecutive-failures", "response-deviation", "response"}
 }
 
-// of brings needs to nodes, and reports all that is missing or out of range.
-func (n Needs) of(policy string, nodes []ring.Node) ([]need, error) {
+// dominants is the dominant factor of each node, nil where there are no needs. The error names all that is missing or out of range.
+func (n Needs) dominants(nodes []ring.Node) ([]int, error) {
 	if n.Totals == nil && n.Nodes == nil {
 		return nil, nil
 	}
@@ -38,19 +35,15 @@ func (n Needs) of(policy string, nodes []ring.Node) ([]need, error) {
 		}
 	}
 
-	needs := make([]need, len(nodes))
+	dominants := make([]int, len(nodes))
 
 	for i, node := range nodes {
 		values, wrong := row(fmt.Sprintf("node %q", node.ID), n.Nodes[node.ID])
 		faults = append(faults, wrong...)
-		needs[i].dominant = dominantOf(values, totals)
+		dominants[i] = dominantOf(values, totals)
 	}
 
-	if err := errors.Join(faults...); err != nil {
-		return nil, fmt.Errorf("policy %s: %w", policy, err)
-	}
-
-	return needs, nil
+	return dominants, errors.Join(faults...)
 }
 
 // row puts values by factor in order.

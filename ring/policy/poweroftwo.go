@@ -17,7 +17,9 @@ func powerOfTwoEntry() entry {
 			Summary: "of two nodes drawn at random the one with fewer messages in flight",
 			Source:  "Mitzenmacher, The Power of Two Choices in Randomized Load Balancing",
 		},
-		build: func(nodes []ring.Node, o Options) (Policy, error) { return &powerOfTwo{roster: newRoster(nodes, o)}, nil },
+		build: func(nodes []ring.Node, o Options) (Policy, error) {
+			return &powerOfTwo{roster: newRoster(nodes, o)}, nil
+		},
 	}
 }
 

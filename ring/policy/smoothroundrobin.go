@@ -34,6 +34,10 @@ func smoothRoundRobinEntry() entry {
 
 // Pick implements Policy.
 func (p *smoothRoundRobin) Pick(q Query) ring.Choice {
+	if p.exhausted(q.Avoid) {
+		return p.resort(q.Avoid)
+	}
+
 	var sum int64
 
 	best, most := ring.NoNode, int64(math.MinInt64)
@@ -49,10 +53,6 @@ func (p *smoothRoundRobin) Pick(q Query) ring.Choice {
 		if p.credit[i] > most {
 			best, most = i, p.credit[i]
 		}
-	}
-
-	if best == ring.NoNode {
-		return p.resort(q.Avoid)
 	}
 
 	p.credit[best] -= sum

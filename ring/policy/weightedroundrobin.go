@@ -57,8 +57,7 @@ func newWeightedRoundRobin(nodes []ring.Node, o Options) *weightedRoundRobin {
 
 // Pick implements Policy.
 func (p *weightedRoundRobin) Pick(q Query) ring.Choice {
-	highest := p.highest(q.Avoid)
-	if highest == 0 {
+	if p.exhausted(q.Avoid) {
 		return p.resort(q.Avoid)
 	}
 
@@ -68,7 +67,7 @@ func (p *weightedRoundRobin) Pick(q Query) ring.Choice {
 			p.at = 0
 		}
 
-		if p.at == 0 && p.fall(highest) {
+		if p.at == 0 && p.fall(q.Avoid) {
 			skipped++
 		}
 
@@ -83,12 +82,13 @@ func (p *weightedRoundRobin) Pick(q Query) ring.Choice {
 }
 
 // fall begins a new round, and says whether levels were leapt over.
-func (p *weightedRoundRobin) fall(highest int64) (leapt bool) {
+func (p *weightedRoundRobin) fall(avoid int) (leapt bool) {
 	p.level -= p.divisor
 	if p.level <= 0 {
 		p.level = p.largest
 	}
 
+	highest := p.highest(avoid)
 	leapt = p.level > highest
 	p.level = min(p.level, highest)
 
