@@ -38,7 +38,8 @@ func install(t *testing.T, processors int) *installation {
 		in.add(t, fmt.Sprintf("p%d", i+1))
 	}
 
-	in.dispatcher = startProcess(t, "dispatcher", "--id", "d1", "--nats", nats, "--listen", in.target, "--receipts", "--log-format", "json")
+	in.dispatcher = startProcess(t, "dispatcher", "--id", "d1", "--nats", nats, "--listen", in.target, "--receipts", "--log-format", "json",
+		"--set", "dispatcher.cpuThreshold=0", "--set", "dispatcher.memoryThreshold=0") // all nodes share the machine
 	in.dispatcher.await(t, `"message":"dispatcher serves"`)
 
 	return in

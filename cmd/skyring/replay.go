@@ -35,7 +35,11 @@ type replayOptions struct {
 func replayCommand() *cobra.Command {
 	options := replayOptions{trace: trace.DefaultConfig(), replay: replay.DefaultConfig(), processors: 3}
 	options.speed = speed(options.replay.Speed)
-	options.settings.defaults = func(c *Config) { c.Dispatcher.Receipts = true } // of a stack of its own
+	options.settings.defaults = func(c *Config) { // of a stack of its own
+		oneMachine(c)
+
+		c.Dispatcher.Receipts = true
+	}
 
 	cmd := &cobra.Command{
 		Use:   "replay FILE...",

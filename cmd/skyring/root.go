@@ -74,6 +74,7 @@ NATS, and keeps every session in Redis, so that any processor can go on with any
   skyring up                        everything on this machine: the quickest way to look at it
   skyring replay FILE               replay a capture through a stack of its own and judge it
   skyring dispatcher, processor     the parts, as a control centre runs them
+  skyring ring                      shares, what a change would move, why a key goes where it goes
   skyring status, node              see what they do, and take processors out of service
   skyring stations                  play stations that log on and call each other, and judge it
   skyring station, pool, cdr        who may log on, channels of beams, call detail records
@@ -94,7 +95,7 @@ configuration or input file.`,
 	root.AddCommand(
 		upCommand(), dispatcherCommand(), processorCommand(),
 		replayCommand(), traceCommand(), sessionCommand(),
-		linkCommand(),
+		ringCommand(), linkCommand(),
 		stationCommand(), poolCommand(), cdrCommand(), stationsCommand(),
 		statusCommand(), nodeCommand(),
 	)

@@ -34,6 +34,10 @@ func (s *settings) register(cmd *cobra.Command) {
 	stringFlag(cmd, s, "log-format", "console or json", func(c *Config) *string { return &c.Log.Format })
 }
 
+// oneMachine is what commands change before that run several nodes on this machine: all of them would be at their limit by
+// its CPU or memory at the same time, which tells nothing about which one to pick.
+func oneMachine(c *Config) { c.Dispatcher.CPUThreshold, c.Dispatcher.MemoryThreshold = 0, 0 }
+
 // stringFlag adds a flag that sets the field of the configuration which at returns.
 func stringFlag(cmd *cobra.Command, s *settings, name, usage string, at func(*Config) *string) {
 	defaults := DefaultConfig()

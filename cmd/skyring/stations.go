@@ -32,6 +32,7 @@ type stationsOptions struct {
 func stationsCommand() *cobra.Command {
 	options := stationsOptions{play: stations.DefaultConfig(), processors: 3}
 	options.seconds = options.play.Duration.Seconds()
+	options.settings.defaults = oneMachine
 
 	cmd := &cobra.Command{
 		Use:   "stations",

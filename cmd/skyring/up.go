@@ -47,7 +47,7 @@ func (c UpConfig) Validate() error {
 }
 
 func upCommand() *cobra.Command {
-	var s settings
+	s := settings{defaults: oneMachine}
 
 	natsURL, redisURL := "", ""
 	cmd := &cobra.Command{
@@ -57,7 +57,8 @@ func upCommand() *cobra.Command {
 redis-server as a child when one is installed (else an in-memory stand-in that keeps nothing), a
 dispatcher and processors. It prints where it can be reached and runs until it is interrupted.
 
---nats and --redis use running servers instead.
+--nats and --redis use running servers instead. The thresholds of CPU and memory are off, since all nodes
+share the machine.
 ` + settingsHelp,
 		Example: `  skyring up
   skyring up --processors 5 --listen 127.0.0.1:9900 --nats-port 0 --receipts`,

@@ -106,6 +106,7 @@ func (s *stack) serve() {
 
 	cfg := dispatcher.DefaultConfig()
 	cfg.Receipts, cfg.Heartbeat = true, 100*time.Millisecond
+	cfg.CPUThreshold, cfg.MemoryThreshold = 0, 0 // all nodes share the machine
 
 	d, err := dispatcher.New(cfg, endpoint, conn, zerolog.Nop())
 	if err != nil {

@@ -41,6 +41,7 @@ func config(t *testing.T) stack.Config {
 		Processors: 2,
 	}
 	cfg.NATS.URL, cfg.Redis.URL = "", ""
+	cfg.Dispatcher.CPUThreshold, cfg.Dispatcher.MemoryThreshold = 0, 0 // all nodes share the machine
 	cfg.NATS.ConnectTimeout = time.Second
 	cfg.Processor.ID = "p"
 

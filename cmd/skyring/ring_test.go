@@ -1,0 +1,157 @@
+package main
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// ringShown is what ring show --json promises to other programs.
+type ringShown struct {
+	Dispatcher, Policy, Checksum string
+	Bits                         uint8
+	Slots                        int
+	MaxFair                      float64
+	Nodes                        []struct {
+		ID, State   string
+		Capacity    uint32
+		Slots       int
+		Share, Fair float64
+	}
+}
+
+func TestRingOfNamedNodes(t *testing.T) {
+	t.Parallel()
+
+	var shown ringShown
+
+	file := filepath.Join(t.TempDir(), "ring.svg")
+	if err := runJSON(t, &shown, "ring", "show", "--nodes", "p1=1000,p2=1000", "--nodes", "p3=2000", "--json", "-o", file); err != nil {
+		t.Fatal(err)
+	}
+
+	if len(shown.Nodes) != 3 || shown.Nodes[2].Slots != 1<<15 || shown.Nodes[2].Share != 0.5 || shown.Nodes[2].Fair != 0.5 || shown.MaxFair != 1 {
+		t.Errorf("a ring of 1:1:2 is shown as %+v", shown)
+	}
+
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for decoder := xml.NewDecoder(strings.NewReader(string(text))); ; {
+		_, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+
+		if err != nil {
+			t.Fatalf("the picture is no XML: %v", err)
+		}
+	}
+
+	for _, want := range []string{"<svg", "p1  25.00 %", "p3  50.00 %", shown.Checksum} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the picture lacks %q", want)
+		}
+	}
+}
+
+func TestPreviewOfAChange(t *testing.T) {
+	t.Parallel()
+
+	var m struct {
+		Moved, Ideal, Ratio float64
+		Nodes               []struct{ ID string }
+	}
+	if err := runJSON(t, &m, "ring", "preview", "--nodes", "p1,p2,p3", "--add", "p4", "--json"); err != nil {
+		t.Fatal(err)
+	}
+
+	if m.Ideal != 0.25 || m.Moved < m.Ideal || m.Moved > 0.27 || len(m.Nodes) != 4 {
+		t.Errorf("a fourth node moves %+v", m)
+	}
+
+	text, err := output(t, "ring", "preview", "--nodes", "p1,p2", "--remove", "p2", "--weight", "p1=7")
+	if err != nil || !strings.Contains(text, "50.00 % of all keys would move; 50.00 % have to") {
+		t.Errorf("%v: %s", err, text)
+	}
+}
+
+func TestExplanationOfAPick(t *testing.T) {
+	t.Parallel()
+
+	for _, c := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"17", "--nodes", "p1"}, []string{"station:0000000000000011", "home      slot", "p1 takes it (home)"}},
+		{[]string{"17", "--nodes", "p1,p2", "--at-limit", "p1", "--ineligible", "p2"}, []string{"p2, ineligible", "p1 takes it (best-weight)"}},
+		{[]string{"pool:3", "--nodes", "p1", "--ineligible", "p1"}, []string{"nobody takes it"}},
+	} {
+		text, err := output(t, append([]string{"ring", "explain"}, c.args...)...)
+		if err != nil {
+			t.Errorf("%v: %v", c.args, err)
+		}
+
+		for _, want := range c.want {
+			if !strings.Contains(text, want) {
+				t.Errorf("%v prints\n%s\nwithout %q", c.args, text, want)
+			}
+		}
+	}
+}
+
+func TestRingRefusesInSentences(t *testing.T) {
+	t.Parallel()
+
+	for _, c := range []struct{ args, want string }{
+		{"show --nodes p1=0", "the capacity must be a number from 1 to 4294967295"},
+		{"show --nodes p1,p1", "node p1 is there twice"},
+		{"show --nodes p?=3", "p?=3"},
+		{"show --nodes p1 --bits 3", "bits: 3 is out of 4..22"},
+		{"show --bits 16", "--bits needs --nodes"},
+		{"show --nats nats://127.0.0.1:1 --timeout 100ms", "nats://127.0.0.1:1"},
+		{"show --nodes p1 -o /nonexistent/ring.svg", "--output"},
+		{"preview --nodes p1", "what would change?"},
+		{"preview --nodes p1 --remove p9", "--remove p9: the ring has no such node: there are p1"},
+		{"preview --nodes p1 --add p1=5", "--weight p1=5 would change its capacity"},
+		{"explain nonsense --nodes p1", "is no session key"},
+		{"explain 17 --nodes p1 --at-limit p2", "--at-limit p2: the ring has no such node"},
+		{"explain", "KEY is missing"},
+	} {
+		text, err := output(t, append([]string{"ring"}, strings.Fields(c.args)...)...)
+		if err == nil || !strings.Contains(text, c.want) {
+			t.Errorf("skyring ring %s: %v\n%s\nwithout %q", c.args, err, text, c.want)
+		}
+	}
+}
+
+func TestRingOfARunningDispatcher(t *testing.T) {
+	in := install(t, 2)
+	in.settled(t, "p1", "open")
+	in.settled(t, "p2", "open")
+
+	status, err := in.status(t)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	var shown ringShown
+	if err := runJSON(t, &shown, "ring", "show", "--json", "--nats", in.nats); err != nil {
+		t.Fatal(err)
+	}
+
+	if shown.Checksum != status.Ring.Checksums[0] || len(shown.Nodes) != 2 || shown.Nodes[0].State != "open" || shown.Dispatcher != "d1" || shown.Policy != "skyring" {
+		t.Errorf("the dispatcher has ring %v, shown is %+v", status.Ring.Checksums, shown)
+	}
+
+	text, err := output(t, "ring", "explain", "17", "--nats", in.nats)
+	if err != nil || !strings.Contains(text, "takes it (home)") {
+		t.Errorf("%v: %s", err, text)
+	}
+}

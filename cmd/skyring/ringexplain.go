@@ -1,0 +1,151 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+
+	"github.com/spf13/cobra"
+
+	"skyring/protocol/key"
+	"skyring/ring"
+)
+
+func ringExplainCommand() *cobra.Command {
+	var (
+		options ringOptions
+		states  assumedStates
+	)
+
+	cmd := &cobra.Command{
+		Use:   "explain KEY",
+		Short: "why the messages of a key go to the node they go to",
+		Long: `Shows each step of the pick for a key: its home, the nodes that were skipped and why, the one that was taken and how.
+A key is written as 'skyring session list' shows it, such as station:0000000000000017; a number alone is a station's id.
+
+Without --nodes a running dispatcher explains what it would do now: its own counts, its policy, the node that the
+key is bound to. With --nodes all are open and idle but those that --at-limit and --ineligible name.`,
+		Example: `  skyring ring explain 17
+  skyring ring explain station:0000000000000017 --nodes p1=1000,p2=1000,p3=1000 --at-limit p1`,
+		Args: exactArgs(1, "KEY"),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			k, err := parseSessionKey(args[0])
+			if err != nil {
+				return &usageError{err: err}
+			}
+
+			return options.with(cmd, func(_ context.Context, _ *operator, s *ringSource) error {
+				return explain(cmd.OutOrStdout(), s, k, states, options.asJSON)
+			})
+		},
+	}
+	options.register(cmd)
+	cmd.Flags().StringSliceVar(&states.atLimit, "at-limit", nil, "with --nodes: nodes that are at their limit, separated by commas")
+	cmd.Flags().StringSliceVar(&states.ineligible, "ineligible", nil, "with --nodes: nodes that may not be picked, separated by commas")
+
+	return cmd
+}
+
+// parseSessionKey reads a key, or a station's id.
+func parseSessionKey(text string) ([]byte, error) {
+	if id, err := strconv.ParseUint(text, 10, 64); err == nil {
+		return key.Station(nil, id), nil
+	}
+
+	k, err := key.Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%q is no session key: write it as 'skyring session list' shows it, such as station:0000000000000017, or a station's id (%w)", text, err)
+	}
+
+	return k, nil
+}
+
+// assumedStates are nodes that are not open.
+type assumedStates struct{ atLimit, ineligible []string }
+
+// apply sets the states of nodes.
+func (a *assumedStates) apply(s *ringSource, r *ring.Ring) error {
+	var faults []error
+
+	set := func(flag string, ids []string, state ring.State) {
+		for _, id := range ids {
+			if i, is := r.Index(id); is {
+				r.SetState(i, state)
+			} else {
+				faults = append(faults, s.absent(flag, id))
+			}
+		}
+	}
+
+	set("--at-limit", a.atLimit, ring.AtLimit)
+	set("--ineligible", a.ineligible, ring.Ineligible)
+
+	return errors.Join(faults...)
+}
+
+// explanation is what explain shows, and what --json promises.
+type explanation struct {
+	Key string `json:"key"`
+	ring.Explanation
+}
+
+func explain(w io.Writer, s *ringSource, k []byte, states assumedStates, asJSON bool) error {
+	r, err := s.build()
+	if err != nil {
+		return err
+	}
+
+	if err := states.apply(s, r); err != nil {
+		return &usageError{err: err}
+	}
+
+	e := explanation{Key: key.Format(k), Explanation: r.Explain(ring.Query{Hash: key.Hash(k), Avoid: ring.NoNode})}
+	if asJSON {
+		return json.NewEncoder(w).Encode(e)
+	}
+
+	return e.print(w)
+}
+
+func (e *explanation) print(w io.Writer) error {
+	lines := []string{fmt.Sprintf("key       %s, hash %016x", e.Key, e.Query.Hash)}
+
+	for i, p := range e.Probes {
+		step := "chain " + strconv.Itoa(i)
+		if i == 0 {
+			step = "home"
+		}
+
+		verdict := "skipped: " + p.Skip.String()
+		if p.Skip == ring.Taken {
+			verdict = "taken"
+		}
+
+		lines = append(lines, fmt.Sprintf("%-9s slot %d is %s's: %s", step, p.Slot, p.ID, verdict))
+	}
+
+	if e.Spill != nil {
+		lines = append(lines, fmt.Sprintf("spill     rank %d of %d slots of open nodes: %s", e.Spill.Rank, e.Spill.Of, e.Spill.ID))
+	}
+
+	for _, c := range e.Candidates {
+		lines = append(lines, fmt.Sprintf("resort    %s, %s: %d in flight of %d, weight %.3f: %s", c.ID, c.State, c.InFlight, c.Limit, c.Weight, c.Skip))
+	}
+
+	verdict := "nobody takes it: it is shed, or waits"
+	if e.Choice.Node != ring.NoNode {
+		verdict = fmt.Sprintf("%s takes it (%s)", e.ID, e.Choice.How)
+	}
+
+	for _, line := range slices.Concat(lines, []string{"result    " + verdict}) {
+		if _, err := fmt.Fprintln(w, line); err != nil {
+			return err
+		}
+	}
+
+	return nil
+}
