@@ -20,18 +20,20 @@ func (p *evenRing) Tick(now time.Duration) {
 
 // refresh moves the boundaries between virtual nodes by the load factors L of their nodes:
 //
-//	      x------arc------o                     keys of an arc belong to the virtual node o at its end
-//	L above median*(1+Threshold)                o goes anticlockwise: the end of its arc falls to the next clockwise
-//	L below median*(1-Threshold)                the virtual node x before it goes anticlockwise, if its node has more
+//	      x------arc------o               keys of an arc belong to the virtual node o at its end
+//	L above median*(1+Threshold)          o goes anticlockwise: the end of its arc falls to the next clockwise
+//	L below median*(1-Threshold)          the virtual node x before it goes anticlockwise, if its node has more
 //
-// The paper does not say how far: an overloaded node sheds the part (L-median)/L of its arcs, an underloaded one takes as much as makes its own
-// arc median/L of what it is. No arc loses more than half at a time. Nodes that are Ineligible neither shed nor take, and without any
-// load there is nothing to move.
+// The paper does not say how far. Here a node sheds or takes as much of its arcs as brings it to the threshold, and no arc loses more
+// than half at a time. (Down to the median itself, a surplus finds no place to stay where all others are at the median already: it
+// goes round the circle from refresh to refresh.) Nodes that are Ineligible neither shed nor take, and without a load nothing
+// moves; where most have none, the median is 0, and the others shed half.
 func (p *evenRing) refresh() {
-	factors, median := p.loadFactors()
-	if median == 0 || len(p.circle) < 2 {
+	if len(p.circle) < 2 {
 		return
 	}
+
+	factors, median := p.loadFactors()
 
 	moves := make([]uint32, len(p.circle)) // how far each goes anticlockwise
 
@@ -79,7 +81,7 @@ func (p *evenRing) shed(i int, factors []float64, median float64, moves []uint32
 	}
 
 	arc := p.arc(i)
-	moves[i] = max(moves[i], min(uint32(float64(arc)*(factors[n]-median)/factors[n]), arc/2))
+	moves[i] = max(moves[i], min(uint32(float64(arc)*(factors[n]-median*(1+p.threshold))/factors[n]), arc/2))
 }
 
 // take has the virtual node before an underloaded node's virtual node i go back by what i's arc lacks.
@@ -98,7 +100,7 @@ func (p *evenRing) take(i int, factors []float64, median float64, moves []uint32
 
 	lacking := float64(evenPositions) // an idle node takes all it may
 	if factors[n] > 0 {
-		lacking = float64(p.arc(i)) * (median - factors[n]) / factors[n]
+		lacking = float64(p.arc(i)) * (median*(1-p.threshold) - factors[n]) / factors[n]
 	}
 
 	moves[before] = max(moves[before], uint32(min(lacking, float64(p.arc(before)/2))))

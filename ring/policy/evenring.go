@@ -15,10 +15,10 @@ import (
 // evenPositions is the size of the even ring's circle, and the modulus of its hash.
 const evenPositions = 1<<32 - 1
 
-// Defaults of what the paper leaves open, but for the interval, which it gives.
+// Defaults; of these the paper gives the interval alone. In the end (max-min)/mean is about twice the threshold, of which it claims 5 to 8 %.
 const (
 	evenFactor    = 10
-	evenThreshold = 0.05
+	evenThreshold = 0.03
 	evenInterval  = 30 * time.Second
 	evenBKDRSeed  = 131
 )
@@ -46,8 +46,9 @@ const (
 // xxh3; the ring makes the first choice, and the weighted round robin places what the ring's node may not take; the
 // load factor of a refresh is the messages given to a node since the last one, by its capacity. The round robin is smooth (as nginx has it).
 //
-// BKDR hashes of numbers with few digits lie close together: up to four digits are within 1 % of the circle with seed 131. That is
-// the paper's hash, not a fault of this code.
+// BKDR hashes of numbers with few digits lie close together: with seed 131, up to four digits reach 1 % of the circle. With 16 nodes
+// and sessions 1 to 100,000 the fullest has 10 times the mean at seed 131, and 6 times still after an hour; at 1313, 4.3 times and then 1.03; eight
+// digits do well with any seed. That is the paper's hash, and here on purpose.
 type evenRing struct {
 	members
 

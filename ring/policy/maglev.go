@@ -10,7 +10,7 @@ import (
 const maglevSize = 65537
 
 // maglev is Maglev hashing: nodes take turns to claim the next entry of their own permutation of the table until it is full.
-// Where an entry's node is not usable, the entries after it are looked at.
+// Where an entry's node is not usable, the entries after it are looked at. Each node has one at least.
 //
 // Source: D. E. Eisenbud and others, "Maglev: A Fast and Reliable Software Network Load Balancer", NSDI 2016, section 3.4; weights as Envoy has them
 // (source/common/upstream/maglev_lb.cc): a node of the largest weight claims in each turn, one of a third of it in each third. The
@@ -103,6 +103,5 @@ func (p *maglev) Pick(q Query) ring.Choice {
 		}
 	}
 
-	// A node without an entry is left: there are too many nodes, or its weight is too small.
-	return p.anyUsable(q.Avoid, 255)
+	return p.resort(q.Avoid) // unreachable: each node has an entry at least, that of the first turn
 }
