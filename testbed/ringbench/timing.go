@@ -1,0 +1,123 @@
+package ringbench
+
+import (
+	"context"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/zeebo/xxh3"
+)
+
+// keys returns n different keys of 8 bytes, the length of a station id.
+func keys(n int) []string {
+	slab := make([]byte, 0, 8*n)
+	for i := range n {
+		slab = binary.BigEndian.AppendUint64(slab, xxh3.HashString(fmt.Sprint("station ", i)))
+	}
+
+	all := string(slab)
+	out := make([]string, n)
+
+	for i := range out {
+		out[i] = all[8*i : 8*i+8]
+	}
+
+	return out
+}
+
+// timeBuilds builds each candidate in turn, again and again, and leaves the last tables.
+func timeBuilds(ctx context.Context, o Options, rows []Row, tables []Table) error {
+	times := make([][]float64, len(rows))
+
+	for range o.Builds {
+		for i, c := range o.Candidates {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+
+			nodes := equalNodes(rows[i].Nodes)
+			start := time.Now()
+
+			table, err := c.New(nodes)
+			if err != nil {
+				return fmt.Errorf("%s: %w", c.Name, err)
+			}
+
+			times[i] = append(times[i], float64(time.Since(start))/float64(time.Millisecond))
+			tables[i] = table
+		}
+	}
+
+	for i := range rows {
+		rows[i].BuildMs = median(times[i])
+	}
+
+	return nil
+}
+
+// timeLookups lets each candidate look the same keys up in turn, again and again, after one round that warms caches.
+func timeLookups(ctx context.Context, o Options, rows []Row, tables []Table) error {
+	looked := keys(o.Lookups)
+	results := make([]uint64, len(rows))
+
+	for i := range rows {
+		rows[i].Allocs = math.Inf(1)
+		results[i] = tables[i].Loop(looked)
+	}
+
+	for range o.Rounds {
+		for i := range rows {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+
+			ns, allocs, result := timeLoop(tables[i], looked)
+			if result != results[i] {
+				return fmt.Errorf("%s: the same keys were placed in two ways", rows[i].Name)
+			}
+
+			rows[i].Rounds = append(rows[i].Rounds, ns)
+			rows[i].Allocs = min(rows[i].Allocs, allocs) // others allocate too
+		}
+	}
+
+	for i := range rows {
+		rows[i].LookupNs = median(rows[i].Rounds)
+
+		if o.KeepRounds == Medians {
+			rows[i].Rounds = nil
+		}
+	}
+
+	return nil
+}
+
+// timeLoop returns nanoseconds and allocations of one look-up.
+func timeLoop(t Table, looked []string) (ns, allocs float64, result uint64) {
+	var before, after runtime.MemStats
+
+	t.Loop(looked[:min(len(looked), 1024)]) // brings back what the candidate before drove out of the nearest caches
+	runtime.ReadMemStats(&before)
+
+	start := time.Now()
+	result = t.Loop(looked)
+	took := time.Since(start)
+
+	runtime.ReadMemStats(&after)
+
+	n := float64(len(looked))
+
+	return float64(took) / n, math.Floor(float64(after.Mallocs-before.Mallocs)/n*100) / 100, result
+}
+
+// median of the values, which stay in their order.
+func median(values []float64) float64 {
+	sorted := slices.Sorted(slices.Values(values))
+	n := len(sorted)
+
+	return (sorted[(n-1)/2] + sorted[n/2]) / 2
+}
