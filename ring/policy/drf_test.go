@@ -173,7 +173,7 @@ func TestDRFNeedsRefused(t *testing.T) {
 		{func(n policy.Needs) { delete(n.Nodes["a"], "response") }, `node "a": response is missing`},
 		{func(n policy.Needs) { n.Nodes["a"]["response"] = -1 }, `node "a": response is -1: want a number from 0 on`},
 		{func(n policy.Needs) { n.Nodes["a"]["speed"] = 1 }, `node "a": "speed" is no factor: failures, active-requests`},
-		{func(n policy.Needs) { n.Totals["failures"] = 0 }, `totals: failures is 0: want more`},
+		{func(n policy.Needs) { n.Totals["failures"] = 0 }, `node "a": failures is 1 of a total of 0`},
 		{func(n policy.Needs) { delete(n.Totals, "failures") }, `totals: failures is missing`},
 	} {
 		n := experts("response")

@@ -3,6 +3,7 @@ package policy
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -13,7 +14,7 @@ import (
 // Needs are what experts expect nodes to show of each factor (see Factors): N and TR of the paper of dominant-resource balancing
 // (seed 001). Its largest share N/TR is a node's dominant factor. The zero value says that there are none.
 type Needs struct {
-	Totals map[string]float64            // TR by factor: more than 0
+	Totals map[string]float64            // TR by factor: 0 or more; a factor of which there is 0 dominates nowhere
 	Nodes  map[string]map[string]float64 // N by a node's id, and factor: 0 or more
 }
 
@@ -29,17 +30,19 @@ func (n Needs) dominants(nodes []ring.Node) ([]int, error) {
 	}
 
 	totals, faults := row("totals", n.Totals)
-	for _, name := range Factors() {
-		if v, there := n.Totals[name]; there && v == 0 {
-			faults = append(faults, fmt.Errorf("needs: totals: %s is 0: want more", name))
-		}
-	}
-
+	sound := len(faults) == 0
 	dominants := make([]int, len(nodes))
 
 	for i, node := range nodes {
 		values, wrong := row(fmt.Sprintf("node %q", node.ID), n.Nodes[node.ID])
 		faults = append(faults, wrong...)
+
+		for j, v := range values {
+			if sound && v > 0 && totals[j] == 0 {
+				faults = append(faults, fmt.Errorf("needs: node %q: %s is %v of a total of 0", node.ID, Factors()[j], v))
+			}
+		}
+
 		dominants[i] = dominantOf(values, totals)
 	}
 
@@ -68,7 +71,7 @@ func row(whose string, byFactor map[string]float64) (factors, []error) {
 		}
 	}
 
-	for name := range byFactor {
+	for _, name := range slices.Sorted(maps.Keys(byFactor)) {
 		if !slices.Contains(names, name) {
 			faults = append(faults, fmt.Errorf("needs: %s: %q is no factor: %s are", whose, name, strings.Join(names, ", ")))
 		}
