@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,7 +18,7 @@ type Answer struct {
 	Server string // a node's id, or Total
 	Factor string // one of policy.Factors
 
-	Min, Likely, Max float64 // 0 or more, in this order; in any unit that all answers on a factor share
+	Min, Likely, Max float64 // 0 to 1e15, in this order; in any unit that all answers on a factor share
 }
 
 // Round is what the experts answered when they were asked once.
@@ -27,6 +26,9 @@ type Round []Answer
 
 // Total is the name under which experts are asked for all servers together.
 const Total = "total"
+
+// largest is the largest number of an answer, so that no sum of any overflows.
+const largest = 1e15
 
 // maxFaults is how many faults of a file are reported at once.
 const maxFaults = 20
@@ -169,8 +171,8 @@ func (f *file) record(record []string) {
 
 func (f *file) number(record []string, i int) float64 {
 	v, err := strconv.ParseFloat(record[i], 64)
-	if err != nil || !(v >= 0) || math.IsInf(v, 1) {
-		f.fault(i, len(record), "%s %q: want a number from 0 on, such as 12.5", columns()[i], record[i])
+	if err != nil || !(v >= 0 && v <= largest) {
+		f.fault(i, len(record), "%s %q: want a number from 0 to 1e15, such as 12.5", columns()[i], record[i])
 	}
 
 	return v

@@ -51,10 +51,11 @@ func TestReadRefuses(t *testing.T) {
 		{header + ",gw-1,failures,0,1,2\n", "line 2, column 1: expert is empty: want a name"},
 		{header + "ada, ,failures,0,1,2\n", "line 2, column 6: server is empty: want a name"},
 		{header + "ada,gw-1,speed,0,1,2\n", `line 2, column 10: "speed" is no factor: failures, active-requests, consecutive-failures, response-deviation, response are`},
-		{header + "ada,gw-1,failures,0,one,2\n", `line 2, column 21: likely "one": want a number from 0 on, such as 12.5`},
-		{header + "ada,gw-1,failures,-1,1,2\n", `line 2, column 19: min "-1": want a number from 0 on, such as 12.5`},
-		{header + "ada,gw-1,failures,0,1,inf\n", `line 2, column 23: max "inf": want a number from 0 on, such as 12.5`},
-		{header + "ada,gw-1,failures,0,1,nan\n", `line 2, column 23: max "nan": want a number from 0 on, such as 12.5`},
+		{header + "ada,gw-1,failures,0,one,2\n", `line 2, column 21: likely "one": want a number from 0 to 1e15, such as 12.5`},
+		{header + "ada,gw-1,failures,-1,1,2\n", `line 2, column 19: min "-1": want a number from 0 to 1e15, such as 12.5`},
+		{header + "ada,gw-1,failures,0,1,inf\n", `line 2, column 23: max "inf": want a number from 0 to 1e15, such as 12.5`},
+		{header + "ada,gw-1,failures,0,1,nan\n", `line 2, column 23: max "nan": want a number from 0 to 1e15, such as 12.5`},
+		{header + "ada,gw-1,failures,0,1,2e15\n", `line 2, column 23: max "2e15": want a number from 0 to 1e15, such as 12.5`},
 		{header + "ada,gw-1,failures,2,1,3\n", "line 2, column 21: likely 1 is less than min 2"},
 		{header + "ada,gw-1,failures,0,3,2\n", "line 2, column 23: max 2 is less than likely 3"},
 		{
@@ -65,7 +66,7 @@ func TestReadRefuses(t *testing.T) {
 		{header + "ada,gw\"1,failures,0,1,2\n", `line 2, column 7: bare " in non-quoted-field`},
 		{ // several at once
 			header + "ada,gw-1,failures,0,x,y\nben,,failures,0,1,2\n",
-			"line 2, column 21: likely \"x\": want a number from 0 on, such as 12.5\nline 2, column 23: max \"y\": want a number from 0 on, such as 12.5\n" +
+			"line 2, column 21: likely \"x\": want a number from 0 to 1e15, such as 12.5\nline 2, column 23: max \"y\": want a number from 0 to 1e15, such as 12.5\n" +
 				"line 3, column 5: server is empty: want a name",
 		},
 	} {
