@@ -40,11 +40,15 @@ func modulo() ringbench.Candidate {
 }
 
 func quick() ringbench.Options {
-	return ringbench.Options{Candidates: append(ringbench.Ours(), modulo()), Nodes: []int{16, 64}, Rounds: 3, Builds: 1, Lookups: 2000, Keys: 100_000}
+	return ringbench.Options{Candidates: append(ringbench.Ours(), modulo()), Nodes: []int{16}, Rounds: 3, Builds: 1, Lookups: 2000, Keys: 100_000}
 }
 
 func TestRun(t *testing.T) {
-	rows, err := ringbench.Run(t.Context(), quick())
+	o := quick()
+	o.Candidates = []ringbench.Candidate{ringbench.Ours()[0], modulo()}
+	o.Nodes = []int{16, 64}
+
+	rows, err := ringbench.Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -66,16 +70,12 @@ func TestRun(t *testing.T) {
 			}
 		case r.Weighted1248 == nil || *r.Weighted1248 < 1 || r.Allocs != 0:
 			t.Errorf("%+v", r)
-		case r.Name == "skyring-1pct":
-			if r.MaxMean > 1.0101 || *r.Weighted1248 > 1.0101 || r.MovedRemove > 1.03 || r.MovedAdd > 1.03 {
-				t.Errorf("%+v", r)
-			}
 		case r.MaxMean > 1.0003 || *r.Weighted1248 > 1.0003 || r.MovedRemove > 1.3 || r.MovedAdd > 1.3:
 			t.Errorf("%+v", r)
 		}
 	}
 
-	want := []string{"skyring16", "skyring-1pct16", "skyring-saturated16", "modulo16", "skyring64", "skyring-1pct64", "skyring-saturated64", "modulo64"}
+	want := []string{"skyring16", "modulo16", "skyring64", "modulo64"}
 	if !slices.Equal(names, want) {
 		t.Errorf("rows are %v, want %v", names, want)
 	}
@@ -83,14 +83,14 @@ func TestRun(t *testing.T) {
 
 func TestRowsAreOneObjectEach(t *testing.T) {
 	o := quick()
-	o.Nodes, o.KeepRounds = []int{16}, ringbench.AllRounds
+	o.Candidates, o.KeepRounds = []ringbench.Candidate{ringbench.Ours()[2], modulo()}, ringbench.AllRounds
 
 	rows, err := ringbench.Run(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 
-	line, err := json.Marshal(rows[3])
+	line, err := json.Marshal(rows[1])
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -106,7 +106,11 @@ func TestRowsAreOneObjectEach(t *testing.T) {
 		}
 	}
 
-	if got["weighted1248"] != nil || len(rows[3].Rounds) != 3 {
+	if got := rows[0]; got.Name != "skyring-saturated" || got.Allocs != 0 || got.MaxMean != 1 {
+		t.Errorf("%+v", got)
+	}
+
+	if got["weighted1248"] != nil || len(rows[1].Rounds) != 3 {
 		t.Errorf("%s", line)
 	}
 }
