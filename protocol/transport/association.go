@@ -27,6 +27,7 @@ type Association struct {
 	endpoint *Endpoint
 	pion     *sctp.Association
 	conn     conn
+	mtu      uint32        // longest SCTP packet sent
 	done     chan struct{} // closed when it has ended
 
 	// each guards itself
@@ -47,8 +48,9 @@ type Association struct {
 // Streams are the negotiated numbers of streams towards us and towards the peer; ids start at 0.
 func (a *Association) Streams() (in, out uint16) { return a.in, a.out }
 
-// PeerAddr is the peer's UDP address; its port changes when the peer's NAT changes it.
-func (a *Association) PeerAddr() netip.AddrPort { return *a.path.addr.Load() }
+// PeerAddr is the peer's UDP address; its port changes when the peer's NAT changes it, and in a DTLS session with a
+// connection ID the whole of it.
+func (a *Association) PeerAddr() netip.AddrPort { return a.path.place().address() }
 
 // LocalPort is our SCTP port.
 func (a *Association) LocalPort() uint16 { return a.localPort }
@@ -71,7 +73,7 @@ func (a *Association) Err() error {
 // establish starts an association as agreed; on an error it is gone, and the peer has heard nothing. It runs on the
 // goroutine that reads the link, so that no packet comes between.
 func (e *Endpoint) establish(t terms) (*Association, error) {
-	a := &Association{terms: t, endpoint: e, done: make(chan struct{})}
+	a := &Association{terms: t, endpoint: e, done: make(chan struct{}), mtu: e.mtu(t.peer.link)}
 	a.conn.association = a
 	a.conn.inbox = inbox{limit: e.cfg.PacketQueue, wake: make(chan struct{}, 1)}
 	a.path.start(t.peer, e.cfg.HeartbeatInterval)
@@ -89,6 +91,11 @@ func (e *Endpoint) establish(t terms) (*Association, error) {
 		a.end(&CloseError{Reason: EndpointClosed})
 		return nil, fmt.Errorf("enter the association: %w", err)
 	}
+	if s := t.peer.session; s != nil && !s.attach(a) {
+		why := s.why()
+		a.end(why)
+		return nil, fmt.Errorf("enter the association: %w", why)
+	}
 	return a, nil
 }
 
@@ -101,7 +108,7 @@ func (e *Endpoint) pionOptions(a *Association) []sctp.ClientOption {
 		sctp.WithSNAP(a.snapLocal(e.cfg.ReceiveWindow), a.snapPeer()),
 		sctp.WithEnableInterleaving(false),
 		sctp.WithEnableZeroChecksum(true),
-		sctp.WithMTU(e.cfg.MaxPacket),
+		sctp.WithMTU(a.mtu),
 		sctp.WithMaxReceiveBufferSize(e.cfg.ReceiveWindow),
 		sctp.WithMaxMessageSize(e.cfg.MaxMessage),
 		sctp.WithMaxReassemblyQueueEntries(e.cfg.maxReassembly()),

@@ -36,7 +36,7 @@ func (a *Association) Abort(reason string) {
 
 func (a *Association) abort(why *CloseError, c cause, value string) {
 	a.finish(why, func() {
-		a.endpoint.send(appendAbort(a.packet(64), c, []byte(value[:min(len(value), maxDetail)])), a.PeerAddr())
+		a.endpoint.send(appendAbort(a.packet(64), c, []byte(value[:min(len(value), maxDetail)])), a.path.place())
 	})
 }
 
@@ -49,6 +49,9 @@ func (a *Association) finish(why *CloseError, farewell func()) {
 		a.reason.Store(why)
 		a.endpoint.table.remove(a, time.Now().Add(a.endpoint.cfg.CookieLife))
 		close(a.done) // pion's reader sees it
+		if s := a.peer.session; s != nil {
+			s.detach(a, why.Reason)
+		}
 		a.endpoint.log.Debug().Stringer("peer", a.PeerAddr()).Uint16("peerPort", a.peerPort).Str("reason", why.Error()).
 			Msg("association ended")
 	})

@@ -274,7 +274,7 @@ func TestEndpointShutdown(t *testing.T) {
 }
 
 func TestCloseErrors(t *testing.T) {
-	for r := transport.PeerShutdown; r <= transport.ProtocolViolation; r++ {
+	for r := transport.PeerShutdown; r <= transport.SessionEnded; r++ {
 		if strings.Contains(r.String(), "close reason") {
 			t.Errorf("reason %d has no name", r)
 		}
@@ -286,7 +286,7 @@ func TestCloseErrors(t *testing.T) {
 	for c := range (transport.Stats{}).All() {
 		names[c.String()] = true
 	}
-	if len(names) != int(transport.PausedData)+1 || names["unknown"] || names[""] {
+	if len(names) != int(transport.AbandonedSessions)+1 || names["unknown"] || names[""] {
 		t.Errorf("%d names", len(names))
 	}
 }

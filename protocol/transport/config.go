@@ -35,7 +35,8 @@ type Config struct {
 	SendBuffer int `yaml:"sendBuffer" env:"SEND_BUFFER"`
 	// MaxMessage is the longest message in bytes, each way.
 	MaxMessage uint32 `yaml:"maxMessage" env:"MAX_MESSAGE"`
-	// MaxPacket is the longest SCTP packet sent, in bytes, without UDP and IP headers.
+	// MaxPacket is the longest SCTP packet sent, in bytes, without UDP and IP headers; over DTLS the records' own bytes
+	// count too.
 	MaxPacket uint32 `yaml:"maxPacket" env:"MAX_PACKET"`
 	// PacketQueue is how many received packets of an association may wait for its processing; more are dropped.
 	PacketQueue int `yaml:"packetQueue" env:"PACKET_QUEUE"`
@@ -109,12 +110,13 @@ func lasting(key string, value, low, high time.Duration) error {
 
 // fragmentSize is the user data that one packet of pion holds: the packet without common header and DATA header,
 // in whole words.
-func (c Config) fragmentSize() int { return int(c.MaxPacket-28) &^ 3 }
+func (a *Association) fragmentSize() int { return int(a.mtu-28) &^ 3 }
 
 // maxFragments bounds the DATA chunks that an association holds unacknowledged, since tiny messages cost far more than
 // their bytes.
-func (c Config) maxFragments() uint32 {
-	return uint32(max(c.SendBuffer/64, int(c.MaxMessage)/c.fragmentSize()+2))
+func (a *Association) maxFragments() uint32 {
+	cfg := &a.endpoint.cfg
+	return uint32(max(cfg.SendBuffer/64, int(cfg.MaxMessage)/a.fragmentSize()+2))
 }
 
 // maxReassembly bounds the chunks that pion holds for a stream; a peer that fills the window with fewer bytes each is

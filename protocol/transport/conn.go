@@ -55,7 +55,7 @@ func (c *conn) Write(b []byte) (int, error) {
 	default:
 	}
 	a.rewriteOutbound(b)
-	a.endpoint.send(b, a.PeerAddr())
+	a.endpoint.send(b, a.path.place())
 	return len(b), nil
 }
 

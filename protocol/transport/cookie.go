@@ -16,7 +16,7 @@ var errBadCookie = errors.New("bad cookie")
 
 // terms are what both sides of an association agreed on in the handshake.
 type terms struct {
-	peer                netip.AddrPort
+	peer                place
 	localPort, peerPort uint16
 	localTag, peerTag   uint32
 	localTSN, peerTSN   uint32
@@ -32,17 +32,19 @@ type terms struct {
 //	16 local TSN, peer TSN        2 u32   44 flags                u8
 //	24 tie tags: local, peer      2 u32   45 peer address         16 bytes
 //	32 local port, peer port      2 u16   61 peer UDP port        u16
-//	63 HMAC-SHA-256 of the above  32 bytes
+//	63 link                       u8      64 DTLS session         u64
+//	72 HMAC-SHA-256 of the above  32 bytes
 type cookie struct {
 	terms
 
 	created  time.Time
 	tieLocal uint32 // tags of the association that existed when INIT came, else 0
 	tiePeer  uint32
+	session  uint64 // number of the DTLS session that INIT came in; 0 for none
 }
 
 const (
-	cookieBodyLen = 63
+	cookieBodyLen = 72
 	cookieLen     = cookieBodyLen + sha256.Size
 
 	cookieForwardTSN = 1
@@ -71,13 +73,15 @@ func (k *cookieKey) seal(c cookie) []byte {
 	b = binary.BigEndian.AppendUint16(b, c.in)
 	b = binary.BigEndian.AppendUint16(b, c.out)
 	b = append(b, c.flags())
-	address := c.peer.Addr().As16()
+	address := c.peer.Addr.Addr().As16()
 	b = append(b, address[:]...)
-	b = binary.BigEndian.AppendUint16(b, c.peer.Port())
+	b = binary.BigEndian.AppendUint16(b, c.peer.Addr.Port())
+	b = append(b, c.peer.link)
+	b = binary.BigEndian.AppendUint64(b, c.session)
 	return k.sign(b, b)
 }
 
-// open checks the signature and reads the cookie; age and addresses are for the caller. The error is errBadCookie.
+// open checks the signature and reads the cookie; age, addresses and session are for the caller. The error is errBadCookie.
 func (k *cookieKey) open(b []byte) (cookie, error) {
 	if len(b) != cookieLen || !hmac.Equal(k.sign(nil, b[:cookieBodyLen]), b[cookieBodyLen:]) {
 		return cookie{}, errBadCookie
@@ -89,11 +93,12 @@ func (k *cookieKey) open(b []byte) (cookie, error) {
 	}
 	return cookie{
 		created: time.Unix(0, int64(binary.BigEndian.Uint64(b))), tieLocal: u32(b[24:]), tiePeer: u32(b[28:]),
+		session: binary.BigEndian.Uint64(b[64:]),
 		terms: terms{
 			localTag: u32(b[8:]), peerTag: u32(b[12:]), localTSN: u32(b[16:]), peerTSN: u32(b[20:]),
 			localPort: u16(b[32:]), peerPort: u16(b[34:]), peerWindow: u32(b[36:]),
 			in: u16(b[40:]), out: u16(b[42:]), forwardTSN: b[44]&cookieForwardTSN != 0,
-			peer: netip.AddrPortFrom(address, u16(b[61:])),
+			peer: place{Peer: Peer{Addr: netip.AddrPortFrom(address, u16(b[61:]))}, link: b[63]},
 		},
 	}, nil
 }
@@ -102,7 +107,7 @@ func (c cookie) flags() (flags byte) {
 	if c.forwardTSN {
 		flags |= cookieForwardTSN
 	}
-	if c.peer.Addr().Is4() {
+	if c.peer.Addr.Addr().Is4() {
 		flags |= cookieIPv4
 	}
 	return flags

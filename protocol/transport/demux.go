@@ -1,14 +1,12 @@
 package transport
 
-import (
-	"net/netip"
+import "skyring/protocol/transport/packet"
 
-	"skyring/protocol/transport/packet"
-)
-
-// handle takes a packet off the link: checks what every packet must have and finds whom it is for. It runs on the
-// goroutine that reads the link and never waits for an association.
-func (e *Endpoint) handle(b []byte, from netip.AddrPort) {
+// handle takes a packet off a link: checks what every packet must have and finds whom it is for. It runs on the
+// goroutine that reads the link, for one packet at a time over all links, and never waits for an association.
+func (e *Endpoint) handle(b []byte, from place) {
+	e.handling.Lock()
+	defer e.handling.Unlock()
 	e.count.add(PacketsReceived)
 	e.count.addN(BytesReceived, len(b))
 	if len(b) > maxPacket {
@@ -44,7 +42,7 @@ func (e *Endpoint) handle(b []byte, from netip.AddrPort) {
 type inbound struct {
 	b        []byte
 	header   packet.Header
-	from     netip.AddrPort
+	from     place
 	reported bool // an ERROR has answered it
 }
 
@@ -94,7 +92,7 @@ func (e *Endpoint) onOutOfTheBlue(in *inbound, first packet.Chunk) {
 		return
 	}
 	e.count.add(OutOfTheBlue)
-	answer := outOfTheBlue(in.b, in.header, in.from)
+	answer := outOfTheBlue(in.b, in.header, in.from.Addr)
 	if answer == nil {
 		e.count.add(UnansweredBlue)
 		return

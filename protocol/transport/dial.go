@@ -16,6 +16,7 @@ type Dial struct {
 	LocalPort  uint16 // SCTP port; 0 picks a free one from 49152 up
 	RemotePort uint16 // SCTP port, at least 1
 	Streams    uint16 // wanted each way; 0 takes the configured number
+	Link       int    // which of the endpoint's links to go over, in the order given to NewOver
 }
 
 // ErrRefused is what errors.Is finds when the peer answered a Dial with ABORT.
@@ -41,7 +42,7 @@ func (s dialState) String() string {
 // dialing is a handshake that this endpoint began.
 type dialing struct {
 	// static once it is in the registry
-	peer                netip.AddrPort
+	peer                place
 	localPort, peerPort uint16
 	localTag, localTSN  uint32
 	streams             uint16
@@ -82,8 +83,15 @@ func (e *Endpoint) dial(ctx context.Context, to netip.AddrPort, dial Dial) (*Ass
 	if dial.Streams > MaxStreams {
 		return nil, fmt.Errorf("%d streams, at most %d may be", dial.Streams, MaxStreams)
 	}
+	if dial.Link < 0 || dial.Link >= len(e.links) {
+		return nil, fmt.Errorf("link %d, of %d there are", dial.Link, len(e.links))
+	}
+	peer, err := e.reach(ctx, dial.Link, to)
+	if err != nil {
+		return nil, err
+	}
 	d := &dialing{
-		peer: to, localPort: dial.LocalPort, peerPort: dial.RemotePort, localTSN: randomU32(), streams: dial.Streams,
+		peer: peer, localPort: dial.LocalPort, peerPort: dial.RemotePort, localTSN: randomU32(), streams: dial.Streams,
 		advanced: make(chan struct{}, 1), done: make(chan dialResult, 1),
 	}
 	if d.streams == 0 {
@@ -93,7 +101,24 @@ func (e *Endpoint) dial(ctx context.Context, to netip.AddrPort, dial Dial) (*Ass
 		return nil, err
 	}
 	d.begin(e.cfg.ReceiveWindow)
-	return e.await(ctx, d)
+	a, err := e.await(ctx, d)
+	if err != nil && peer.session != nil {
+		peer.session.abandon()
+	}
+	return a, err
+}
+
+// reach makes the link ready for a peer: a plain one lets its answers through, DTLS sets a session up.
+func (e *Endpoint) reach(ctx context.Context, link int, to netip.AddrPort) (place, error) {
+	at := place{Peer: Peer{Addr: to}, link: uint8(link)}
+	if l, ok := e.links[link].(connecting); ok {
+		peer, err := l.connect(ctx, to)
+		if err != nil {
+			return place{}, err
+		}
+		at.Peer = peer
+	}
+	return at, nil
 }
 
 // await repeats the packet that waits for its answer (timer T1 of RFC 9260 sections 5.1 and 5.1.6).

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -18,20 +19,26 @@ import (
 // errRefusing is for a dial while the endpoint shuts down.
 var errRefusing = errors.New("endpoint is shutting down")
 
-// maxLinkErrors is how many reads in a row may fail before Run gives the link up.
-const maxLinkErrors = 100
+const (
+	// MaxLinks is how many links an endpoint may have.
+	MaxLinks = 64
 
-// Endpoint serves and dials associations over one Link. Run must run for anything to happen.
+	maxLinkErrors = 100 // reads in a row that may fail before Run gives the link up
+)
+
+// Endpoint serves and dials associations over one Link or several. Run must run for anything to happen.
 type Endpoint struct {
 	// static after New
 	cfg     Config
-	link    Link
+	links   []Link
 	log     zerolog.Logger
 	pionLog *pionLogger
 	cookies cookieKey
 	table   *registry
 	backlog chan *Association // refuses when full
 	ended   chan struct{}     // closed when Run ends
+
+	handling sync.Mutex // serialises the readers of links; what handle calls runs alone
 
 	// safe for all
 	count    counters
@@ -42,15 +49,24 @@ type Endpoint struct {
 
 // New checks the configuration and starts nothing. The endpoint owns the link from then on: Run closes it.
 func New(link Link, cfg Config, log zerolog.Logger) (*Endpoint, error) {
+	return NewOver([]Link{link}, cfg, log)
+}
+
+// NewOver is New for several links, 1 to MaxLinks, such as one for IPv4, one for IPv6 and one for DTLS. A peer belongs to
+// the link it came by: nothing of its association moves to another.
+func NewOver(links []Link, cfg Config, log zerolog.Logger) (*Endpoint, error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, fmt.Errorf("configure SCTP: %w", err)
+	}
+	if len(links) == 0 || len(links) > MaxLinks {
+		return nil, fmt.Errorf("configure SCTP: %d links, 1 to %d may be", len(links), MaxLinks)
 	}
 	key, err := newCookieKey()
 	if err != nil {
 		return nil, err
 	}
 	return &Endpoint{
-		cfg: cfg, link: link, log: log, pionLog: &pionLogger{log: log}, cookies: key,
+		cfg: cfg, links: slices.Clone(links), log: log, pionLog: &pionLogger{log: log}, cookies: key,
 		table:   newRegistry(cfg.MaxAssociations),
 		backlog: make(chan *Association, cfg.AcceptBacklog),
 		ended:   make(chan struct{}),
@@ -58,13 +74,18 @@ func New(link Link, cfg Config, log zerolog.Logger) (*Endpoint, error) {
 	}, nil
 }
 
-// Run serves until ctx ends, which is no error, or the link fails. It then aborts every association that is left with
-// EndpointClosed, closes the link and returns when all goroutines have ended. Call it once.
+// Run serves until ctx ends, which is no error, or a link fails. It then aborts every association that is left with
+// EndpointClosed, closes the links and returns when all goroutines have ended. Call it once.
 func (e *Endpoint) Run(ctx context.Context) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
-	failed := make(chan error, 1)
-	e.tasks.Go(func() { failed <- e.readLoop(); stop() })
+	failed := make(chan error, 2*len(e.links))
+	for i, link := range e.links {
+		e.tasks.Go(func() { failed <- e.readLoop(uint8(i)); stop() })
+		if l, ok := link.(working); ok {
+			e.tasks.Go(func() { failed <- l.run(); stop() })
+		}
+	}
 	e.tasks.Go(func() { e.beat(running) })
 	<-running.Done()
 	e.refusing.Store(true)
@@ -72,16 +93,26 @@ func (e *Endpoint) Run(ctx context.Context) error {
 	for _, a := range e.table.all() {
 		a.abort(&CloseError{Reason: EndpointClosed}, causeUserAbort, "endpoint closed")
 	}
-	closing := e.link.Close()
+	closing := e.closeLinks()
 	close(e.ended)
 	e.tasks.Wait()
-	if err := <-failed; err != nil {
-		return fmt.Errorf("read SCTP packets: %w", err)
+	close(failed)
+	for err := range failed {
+		if err != nil {
+			return fmt.Errorf("read SCTP packets: %w", err)
+		}
 	}
-	if closing != nil {
-		return fmt.Errorf("close the SCTP link: %w", closing)
+	return closing
+}
+
+func (e *Endpoint) closeLinks() error {
+	var errs []error
+	for _, link := range e.links {
+		if err := link.Close(); err != nil {
+			errs = append(errs, fmt.Errorf("close the SCTP link at %s: %w", link.LocalAddr(), err))
+		}
 	}
-	return nil
+	return errors.Join(errs...)
 }
 
 // Accept waits for the next association that a peer has set up. The error is that of ctx, or ErrClosed after Run. One
@@ -123,24 +154,61 @@ func (e *Endpoint) Shutdown(ctx context.Context) error {
 	return nil
 }
 
-// LocalAddr is the address of the link.
-func (e *Endpoint) LocalAddr() netip.AddrPort { return e.link.LocalAddr() }
+// LocalAddr is the address of the first link.
+func (e *Endpoint) LocalAddr() netip.AddrPort { return e.links[0].LocalAddr() }
 
-// Stats takes a snapshot of the counters.
+// LocalAddrs are the addresses of all links, in the order given to NewOver.
+func (e *Endpoint) LocalAddrs() []netip.AddrPort {
+	var addrs []netip.AddrPort
+	for _, link := range e.links {
+		addrs = append(addrs, link.LocalAddr())
+	}
+	return addrs
+}
+
+// Stats takes a snapshot of the counters, those of the links included.
 func (e *Endpoint) Stats() Stats {
 	s := e.count.snapshot()
 	s.Associations = e.table.len()
+	for _, link := range e.links {
+		if l, ok := link.(counting); ok {
+			l.tally().addTo(&s)
+		}
+		if l, ok := link.(*DTLSLink); ok {
+			s.Sessions += l.Sessions()
+		}
+	}
 	return s
 }
 
-func (e *Endpoint) readLoop() error {
+// Reload has every link read its files again: certificates, authorities, pre-shared keys. A link whose files are wrong
+// keeps what it has, and the error says what is wrong. It may be called at any time.
+func (e *Endpoint) Reload() error {
+	var errs []error
+	for _, link := range e.links {
+		if l, ok := link.(*DTLSLink); ok {
+			errs = append(errs, l.Reload())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// mtu is the longest SCTP packet to send over a link.
+func (e *Endpoint) mtu(link uint8) uint32 {
+	if e.links[link].Mode() == ModeDTLS {
+		return min(e.cfg.MaxPacket, maxPacket) - dtlsOverhead
+	}
+	return e.cfg.MaxPacket
+}
+
+func (e *Endpoint) readLoop(link uint8) error {
 	buffer := make([]byte, 1<<16)
 	for failures := 0; ; {
-		n, from, err := e.link.ReadPacket(buffer)
+		n, from, err := e.links[link].ReadPacket(buffer)
 		switch {
 		case err == nil:
 			failures = 0
-			e.handle(buffer[:n], from)
+			e.handle(buffer[:n], place{Peer: from, link: link})
 		case errors.Is(err, net.ErrClosed):
 			return nil
 		default:
@@ -152,9 +220,9 @@ func (e *Endpoint) readLoop() error {
 }
 
 // send finishes a packet and gives it to the link. A passing error counts and is forgotten: SCTP repeats what matters.
-func (e *Endpoint) send(b []byte, to netip.AddrPort) {
+func (e *Endpoint) send(b []byte, to place) {
 	packet.PutChecksum(b)
-	if err := e.link.WritePacket(b, to); err != nil {
+	if err := e.links[to.link].WritePacket(b, to.Peer); err != nil {
 		e.count.add(SendErrors)
 		return
 	}

@@ -6,7 +6,9 @@ import (
 )
 
 // Handle gives an endpoint a packet as if it had come from the link.
-func Handle(e *Endpoint, b []byte, from netip.AddrPort) { e.handle(b, from) }
+func Handle(e *Endpoint, b []byte, from netip.AddrPort) {
+	e.handle(b, place{Peer: Peer{Addr: from}})
+}
 
 // Tags are an association's verification tags and TSNs, which a spoofer does not know.
 func Tags(a *Association) (local, peer uint32) { return a.localTag, a.peerTag }
@@ -43,12 +45,12 @@ func SealAndOpen(c Cookie, damage func([]byte) []byte) (Cookie, error) {
 	got, err := key.open(damage(key.seal(cookie{
 		created: c.Created, tieLocal: c.TieLocal, tiePeer: c.TiePeer,
 		terms: terms{
-			peer: c.Peer, localPort: c.LocalPort, peerPort: c.PeerPort, localTag: c.LocalTag, peerTag: c.PeerTag,
+			peer: place{Peer: Peer{Addr: c.Peer}}, localPort: c.LocalPort, peerPort: c.PeerPort, localTag: c.LocalTag, peerTag: c.PeerTag,
 			localTSN: c.LocalTSN, peerTSN: c.PeerTSN, peerWindow: c.Window, in: c.In, out: c.Out, forwardTSN: c.ForwardTSN,
 		},
 	})))
 	return Cookie{
-		Created: got.created, Peer: got.peer, LocalPort: got.localPort, PeerPort: got.peerPort, LocalTag: got.localTag,
+		Created: got.created, Peer: got.peer.Addr, LocalPort: got.localPort, PeerPort: got.peerPort, LocalTag: got.localTag,
 		PeerTag: got.peerTag, TieLocal: got.tieLocal, TiePeer: got.tiePeer, LocalTSN: got.localTSN, PeerTSN: got.peerTSN,
 		Window: got.peerWindow, In: got.in, Out: got.out, ForwardTSN: got.forwardTSN,
 	}, err

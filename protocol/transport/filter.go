@@ -128,7 +128,7 @@ func (a *Association) judge(in *inbound, c packet.Chunk) chunkFate {
 	case packet.TypeShutdownComplete:
 		return a.onShutdownComplete(c)
 	case packet.TypeError:
-		a.endpoint.log.Debug().Stringer("peer", in.from).Bytes("causes", c.Value).Msg("peer reports an error")
+		a.endpoint.log.Debug().Stringer("peer", in.from.Addr).Bytes("causes", c.Value).Msg("peer reports an error")
 		return strip
 	case packet.TypeForwardTSN:
 		return a.onForwardTSN(c)

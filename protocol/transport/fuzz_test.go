@@ -20,18 +20,19 @@ type hole struct {
 	last []byte
 }
 
-func (h *hole) ReadPacket([]byte) (int, netip.AddrPort, error) {
+func (h *hole) ReadPacket([]byte) (int, transport.Peer, error) {
 	<-h.ended
-	return 0, netip.AddrPort{}, net.ErrClosed
+	return 0, transport.Peer{}, net.ErrClosed
 }
 
-func (h *hole) WritePacket(b []byte, _ netip.AddrPort) error {
+func (h *hole) WritePacket(b []byte, _ transport.Peer) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.last = append(h.last[:0], b...)
 	return nil
 }
 
+func (h *hole) Mode() transport.Mode      { return transport.ModeUDP }
 func (h *hole) LocalAddr() netip.AddrPort { return loopback() }
 func (h *hole) Close() error              { close(h.ended); return nil }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"net/netip"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,7 +21,7 @@ const (
 // path is the way to the peer: where it is and whether it answers. Only two things prove that packets get there and
 // back: a HEARTBEAT-ACK with our nonce, and a SACK for more of our data. What the peer sends by itself proves nothing.
 type path struct {
-	addr atomic.Pointer[netip.AddrPort] // written by the registry, with its tuple
+	at atomic.Pointer[place] // written by the registry, with its tuple
 
 	mu        sync.Mutex
 	interval  time.Duration
@@ -37,16 +36,18 @@ type path struct {
 
 // probe asks another UDP port whether it is the peer's now (RFC 6951 section 5.4).
 type probe struct {
-	addr  netip.AddrPort
+	at    place
 	nonce uint64
 	sent  time.Time
 }
 
-func (p *path) start(peer netip.AddrPort, interval time.Duration) {
-	p.addr.Store(&peer)
+func (p *path) start(peer place, interval time.Duration) {
+	p.at.Store(&peer)
 	p.interval = interval
 	p.due = time.Now().Add(p.jittered())
 }
+
+func (p *path) place() place { return *p.at.Load() }
 
 func (p *path) jittered() time.Duration {
 	return p.interval*9/10 + rand.N(p.interval/5) //nolint:gosec // spreads load, guards nothing
@@ -86,21 +87,21 @@ func (p *path) alive() {
 }
 
 // probe gives the nonce to ask a new port with; 0 when it was asked a moment ago.
-func (p *path) probe(from netip.AddrPort, now time.Time) uint64 {
+func (p *path) probe(from place, now time.Time) uint64 {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if now.Sub(p.candidate.sent) < probeInterval {
 		return 0
 	}
-	p.candidate = probe{addr: from, nonce: newNonce(), sent: now}
+	p.candidate = probe{at: from, nonce: newNonce(), sent: now}
 	return p.candidate.nonce
 }
 
 // probed reports whether a HEARTBEAT-ACK answers the probe of that port.
-func (p *path) probed(from netip.AddrPort, nonce uint64) bool {
+func (p *path) probed(from place, nonce uint64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if nonce == 0 || p.candidate.nonce != nonce || p.candidate.addr != from {
+	if nonce == 0 || p.candidate.nonce != nonce || p.candidate.at != from {
 		return false
 	}
 	p.candidate, p.nonce, p.missed = probe{}, 0, 0
@@ -133,10 +134,10 @@ func (a *Association) beat(now time.Time) {
 			causeUserAbort, "path failed")
 		return
 	}
-	a.sendHeartbeat(nonce, a.PeerAddr())
+	a.sendHeartbeat(nonce, a.path.place())
 }
 
-func (a *Association) sendHeartbeat(nonce uint64, to netip.AddrPort) {
+func (a *Association) sendHeartbeat(nonce uint64, to place) {
 	info := packet.AppendParameter(nil, paramHeartbeatInfo, binary.BigEndian.AppendUint64(nil, nonce))
 	a.endpoint.send(packet.AppendChunk(a.packet(32), packet.TypeHeartbeat, 0, info), to)
 }
@@ -153,10 +154,10 @@ func (a *Association) answerHeartbeat(in *inbound, c packet.Chunk) {
 func (a *Association) onHeartbeatAck(in *inbound, c packet.Chunk) {
 	nonce := heartbeatNonce(c.Value)
 	switch {
-	case in.from == a.PeerAddr() && a.path.answered(nonce, time.Now()):
+	case in.from == a.path.place() && a.path.answered(nonce, time.Now()):
 	case a.path.probed(in.from, nonce) && a.endpoint.table.rebind(a, in.from):
 		a.endpoint.count.add(Rebinds)
-		a.endpoint.log.Debug().Stringer("peer", in.from).Msg("peer's UDP port changed")
+		a.endpoint.log.Debug().Stringer("peer", in.from.Addr).Msg("peer's UDP port changed")
 	default:
 		a.endpoint.count.add(BadHeartbeats)
 	}
@@ -175,13 +176,14 @@ func heartbeatNonce(value []byte) uint64 {
 // fromPeer decides on a packet with the association's tag by where it came from. Another UDP port of the peer's address
 // may be a NAT that changed: its packets are taken, and it is asked to prove itself before ours go there. Another address
 // is refused, also one that a multi-homed peer named in its INIT (parameters 5 and 6), which is not kept: the packet
-// counts as WrongAddresses, and such a peer's association ends with its first path.
-func (a *Association) fromPeer(from netip.AddrPort) bool {
-	peer := a.PeerAddr()
+// counts as WrongAddresses, and such a peer's association ends with its first path. So is another link, and another DTLS
+// session.
+func (a *Association) fromPeer(from place) bool {
+	peer := a.path.place()
 	if from == peer {
 		return true
 	}
-	if from.Addr() != peer.Addr() {
+	if !peer.near(from) {
 		a.endpoint.count.add(WrongAddresses)
 		return false
 	}

@@ -50,7 +50,7 @@ func (e *Endpoint) serves(port uint16) bool {
 // one association (RFC 9260 section 5.2.1); otherwise both are new, and the tags of an existing association tie the
 // cookie to it (section 5.2.2).
 func (e *Endpoint) propose(in *inbound, peer peerInit, existing *Association, d *dialing) cookie {
-	c := cookie{created: time.Now(), terms: terms{
+	c := cookie{created: time.Now(), session: in.from.number(), terms: terms{
 		peer: in.from, localPort: in.header.DestinationPort, peerPort: in.header.SourcePort,
 		peerTag: peer.tag, peerTSN: peer.tsn, peerWindow: peer.window, forwardTSN: peer.forwardTSN,
 		in: min(e.cfg.Streams, peer.outbound), out: min(e.cfg.Streams, peer.inbound),
@@ -99,7 +99,7 @@ func (e *Endpoint) refuse(in *inbound, tag uint32, c cause, value []byte) {
 func (e *Endpoint) onCookieEcho(in *inbound, chunk packet.Chunk, rest int) {
 	c, err := e.cookies.open(chunk.Value)
 	if err != nil || c.localTag != in.header.VerificationTag || c.localPort != in.header.DestinationPort ||
-		c.peerPort != in.header.SourcePort || c.peer.Addr() != in.from.Addr().WithZone("") {
+		c.peerPort != in.header.SourcePort || !c.sentTo(in.from) {
 		e.count.add(BadCookies)
 		return
 	}
@@ -123,6 +123,11 @@ func (e *Endpoint) onCookieEcho(in *inbound, chunk packet.Chunk, rest int) {
 	if rest < len(in.b) {
 		a.input(in, rest)
 	}
+}
+
+// sentTo reports whether the cookie was made for a peer; its UDP port may have changed since, its DTLS session may not.
+func (c cookie) sentTo(from place) bool {
+	return c.peer.link == from.link && c.session == from.number() && c.peer.Addr.Addr() == from.Addr.Addr().WithZone("")
 }
 
 func tagsOf(a *Association, d *dialing) *tags {
@@ -173,7 +178,7 @@ func (e *Endpoint) install(in *inbound, c cookie, existing *Association, d *dial
 	}
 	a, err := e.establish(c.terms)
 	if err != nil {
-		e.log.Warn().Err(err).Stringer("peer", in.from).Msg("association not set up")
+		e.log.Warn().Err(err).Stringer("peer", in.from.Addr).Msg("association not set up")
 		e.refuse(in, c.peerTag, causeOutOfResource, nil)
 		return nil
 	}

@@ -26,6 +26,7 @@ const (
 	PeerRestarted                            // the peer lost its state and set up a new association, which Accept returns
 	EndpointClosed                           // Run ended
 	ProtocolViolation                        // the peer broke the protocol; it was sent an ABORT
+	SessionEnded                             // the DTLS session under it ended; Detail says why
 )
 
 // String is the reason in lower case words.
@@ -47,6 +48,8 @@ func (r CloseReason) String() string {
 		return "endpoint closed"
 	case ProtocolViolation:
 		return "protocol violation"
+	case SessionEnded:
+		return "session ended"
 	}
 	return "close reason " + strconv.Itoa(int(r))
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"net/netip"
 	"sync"
 	"time"
 )
@@ -16,7 +15,7 @@ var errTaken = errors.New("another association has its tag, or its addresses and
 // tuple names an association by its addresses and ports. The peer's UDP port is part of it: two stations behind one NAT
 // may well use the same SCTP ports.
 type tuple struct {
-	peer                netip.AddrPort
+	peer                place
 	peerPort, localPort uint16
 }
 
@@ -71,7 +70,7 @@ func (r *registry) len() int {
 func (r *registry) add(a *Association) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	key := tuple{peer: a.PeerAddr(), peerPort: a.peerPort, localPort: a.localPort}
+	key := tuple{peer: a.path.place(), peerPort: a.peerPort, localPort: a.localPort}
 	switch {
 	case r.closed:
 		return errRefusing
@@ -88,7 +87,7 @@ func (r *registry) add(a *Association) error {
 func (r *registry) remove(a *Association, spent time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	key := tuple{peer: a.PeerAddr(), peerPort: a.peerPort, localPort: a.localPort}
+	key := tuple{peer: a.path.place(), peerPort: a.peerPort, localPort: a.localPort}
 	if r.byTag[a.localTag] == a {
 		delete(r.byTag, a.localTag)
 		r.spent.add(a.localTag, spent)
@@ -99,17 +98,17 @@ func (r *registry) remove(a *Association, spent time.Time) {
 }
 
 // rebind moves an association to its peer's new UDP port; false when another association or handshake has that.
-func (r *registry) rebind(a *Association, to netip.AddrPort) bool {
+func (r *registry) rebind(a *Association, to place) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	from := tuple{peer: a.PeerAddr(), peerPort: a.peerPort, localPort: a.localPort}
+	from := tuple{peer: a.path.place(), peerPort: a.peerPort, localPort: a.localPort}
 	key := tuple{peer: to, peerPort: a.peerPort, localPort: a.localPort}
 	if r.byTag[a.localTag] != a || r.byTuple[key] != nil || r.dialTuple[key] != nil {
 		return false
 	}
 	delete(r.byTuple, from)
 	r.byTuple[key] = a
-	a.path.addr.Store(&to)
+	a.path.at.Store(&to)
 	return true
 }
 

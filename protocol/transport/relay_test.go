@@ -154,7 +154,7 @@ type mute struct {
 	silent atomic.Bool
 }
 
-func (m *mute) WritePacket(b []byte, to netip.AddrPort) error {
+func (m *mute) WritePacket(b []byte, to transport.Peer) error {
 	if m.silent.Load() {
 		return nil
 	}

@@ -98,11 +98,11 @@ func (a *Association) await(ctx context.Context, ready func() bool) error {
 func (a *Association) hasRoom(size int) bool {
 	buffered := a.pion.BufferedAmount()
 	return buffered == 0 || buffered+size <= a.endpoint.cfg.SendBuffer &&
-		a.sending.outstanding()+a.fragments(size) <= a.endpoint.cfg.maxFragments()
+		a.sending.outstanding()+a.fragments(size) <= a.maxFragments()
 }
 
 func (a *Association) fragments(size int) uint32 {
-	fragment := a.endpoint.cfg.fragmentSize()
+	fragment := a.fragmentSize()
 	return uint32((size + fragment - 1) / fragment)
 }
 

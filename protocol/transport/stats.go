@@ -42,6 +42,38 @@ const (
 	BadHeartbeats  // HEARTBEAT-ACK without our nonce
 	PathFailures
 	PausedData // DATA that came while the association was paused: not acknowledged
+
+	// Plain UDP.
+	ForeignSources // a packet from outside the allow-list: dropped unread
+
+	// DTLS: traffic.
+	HelloVerifies     // ClientHello without cookie, answered with HelloVerifyRequest; nothing is kept
+	HandshakesStarted // a ClientHello brought its cookie back, or we dialled
+	SessionsOpened    // handshakes that came through
+	AddressChanges    // a session's datagrams come from another UDP address, by its connection ID
+
+	// DTLS: why a datagram was dropped.
+	BadHellos        // ClientHello that cannot be read, is in fragments, or is not of DTLS 1.2
+	BadHelloCookies  // ClientHello with a cookie that is forged, too old or another address's
+	UnknownRecords   // records that belong to no session
+	BadRecords       // records that cannot be, or not at that time; pion would end the session
+	SessionOverflows // a datagram came while the session's queue was full, or was too much for a handshake
+
+	// DTLS: why a handshake was refused or failed, or a session ended.
+	HalfOpenRefused       // too many handshakes under way
+	SourceHalfOpenRefused // too many handshakes under way from the source
+	SessionsRefused       // too many sessions
+	HandshakeTimeouts     // the peer fell silent
+	UnknownIdentities     // a pre-shared key's identity that no line names
+	UnprovenIdentities    // an identity was named, and no proof of its key came in time
+	RefusedCertificates   // the certificate is not signed by our authorities, has expired, or names no clear identity
+	HandshakeFailures     // other: no suite in common, an alert of the peer, a broken message
+	ClosedSessions        // by the peer, by an alert, or with the link
+	IdleSessions          // nobody used them
+	RevokedSessions       // key or certificate is not valid any more
+	ReplacedSessions      // their peer began anew at the same address
+	AbandonedSessions     // their peer answers no more
+
 	numCounters
 )
 
@@ -56,13 +88,18 @@ func (c Counter) String() string {
 		"oversizedPackets", "outOfTheBlue", "unansweredBlue", "wrongPorts", "wrongAddresses", "badInits",
 		"refusedInits", "badCookies", "staleCookies", "replayedCookies", "mismatchedCookies", "refusedAssociations",
 		"queueOverflows", "unknownChunks", "unwantedChunks", "badStreams", "emptyData", "badHeartbeats", "pathFailures",
-		"pausedData",
+		"pausedData", "foreignSources", "helloVerifies", "handshakesStarted", "sessionsOpened", "addressChanges",
+		"badHellos", "badHelloCookies", "unknownRecords", "badRecords", "sessionOverflows", "halfOpenRefused",
+		"sourceHalfOpenRefused", "sessionsRefused", "handshakeTimeouts", "unknownIdentities", "unprovenIdentities",
+		"refusedCertificates", "handshakeFailures", "closedSessions", "idleSessions", "revokedSessions",
+		"replacedSessions", "abandonedSessions",
 	}[c]
 }
 
 // Stats is a snapshot of an endpoint.
 type Stats struct {
 	Associations int // that exist now
+	Sessions     int // DTLS sessions that exist now, handshakes under way included
 	counts       [numCounters]uint64
 }
 
@@ -86,6 +123,13 @@ type counters struct{ counts [numCounters]atomic.Uint64 }
 func (c *counters) add(which Counter) { c.counts[which].Add(1) }
 
 func (c *counters) addN(which Counter, n int) { c.counts[which].Add(uint64(n)) }
+
+// addTo adds the counters to a snapshot.
+func (c *counters) addTo(s *Stats) {
+	for i := range c.counts {
+		s.counts[i] += c.counts[i].Load()
+	}
+}
 
 func (c *counters) snapshot() (s Stats) {
 	for i := range c.counts {

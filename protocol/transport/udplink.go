@@ -1,61 +1,125 @@
 package transport
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net"
 	"net/netip"
+	"sync"
+	"sync/atomic"
 )
-
-// Link moves SCTP packets between this endpoint and its peers. Its methods may be called from several goroutines.
-type Link interface {
-	// ReadPacket waits for a packet and copies it to b; its address is never an IPv4-mapped IPv6 address. The error is
-	// net.ErrClosed after Close; other errors are passing.
-	ReadPacket(b []byte) (int, netip.AddrPort, error)
-	// WritePacket sends a packet; it keeps nothing of b.
-	WritePacket(b []byte, to netip.AddrPort) error
-	// LocalAddr is the address bound.
-	LocalAddr() netip.AddrPort
-	// Close ends a ReadPacket that waits.
-	Close() error
-}
 
 const socketBuffer = 4 << 20 // bytes; the kernel may grant less
 
 // UDPLink is UDP encapsulation (RFC 6951): each datagram is an SCTP packet. The socket is not connected, so that an
 // ICMP error of one peer disturbs no other.
-type UDPLink struct{ socket *net.UDPConn }
+//
+// Nothing proves who the peer is, so only those of listed networks are heard.
+type UDPLink struct {
+	socket *net.UDPConn // static
+	allow  []netip.Prefix
+	count  counters
 
-// ListenUDP binds a UDP socket; port 0 takes a free one. IANA's port for the encapsulation is 9899.
-func ListenUDP(addr netip.AddrPort) (*UDPLink, error) {
-	socket, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(addr))
+	mu     sync.Mutex                              // of writers
+	dialed atomic.Pointer[map[netip.Addr]struct{}] // addresses that answers come from; replaced, never changed
+}
+
+// ListenUDP binds a UDP socket; port 0 takes a free one. IANA's port for the encapsulation is 9899. Packets from outside
+// the allowed networks are dropped unread, and count as ForeignSources; without any only the machine's own loopback is
+// allowed. Who was dialled over the link may always answer.
+func ListenUDP(addr netip.AddrPort, allow ...netip.Prefix) (*UDPLink, error) {
+	socket, err := listenSocket(addr)
 	if err != nil {
 		return nil, fmt.Errorf("listen for SCTP over UDP on %s: %w", addr, err)
 	}
-	if err := errors.Join(socket.SetReadBuffer(socketBuffer), socket.SetWriteBuffer(socketBuffer)); err != nil {
-		return nil, errors.Join(fmt.Errorf("size the buffers of UDP %s: %w", addr, err), socket.Close())
+	if len(allow) == 0 {
+		allow = loopbacks()
 	}
-	return &UDPLink{socket: socket}, nil
+	l := &UDPLink{socket: socket}
+	for _, prefix := range allow {
+		l.allow = append(l.allow, prefix.Masked())
+	}
+	l.dialed.Store(&map[netip.Addr]struct{}{})
+	return l, nil
 }
 
+func listenSocket(addr netip.AddrPort) (*net.UDPConn, error) {
+	socket, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(addr))
+	if err != nil {
+		return nil, err
+	}
+	if err := errors.Join(socket.SetReadBuffer(socketBuffer), socket.SetWriteBuffer(socketBuffer)); err != nil {
+		return nil, errors.Join(fmt.Errorf("size the buffers: %w", err), socket.Close())
+	}
+	return socket, nil
+}
+
+func loopbacks() []netip.Prefix {
+	return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
+}
+
+// Mode implements Link.
+func (l *UDPLink) Mode() Mode { return ModeUDP }
+
 // ReadPacket implements Link.
-func (l *UDPLink) ReadPacket(b []byte) (int, netip.AddrPort, error) {
-	n, from, err := l.socket.ReadFromUDPAddrPort(b)
-	return n, netip.AddrPortFrom(from.Addr().Unmap(), from.Port()), err
+func (l *UDPLink) ReadPacket(b []byte) (int, Peer, error) {
+	for {
+		n, from, err := l.socket.ReadFromUDPAddrPort(b)
+		peer := Peer{Addr: unmapped(from)}
+		if err != nil || l.allows(peer.Addr.Addr()) {
+			return n, peer, err
+		}
+		l.count.add(ForeignSources)
+	}
+}
+
+func (l *UDPLink) allows(addr netip.Addr) bool {
+	addr = addr.WithZone("")
+	for _, prefix := range l.allow {
+		if prefix.Contains(addr) {
+			return true
+		}
+	}
+	_, dialed := (*l.dialed.Load())[addr]
+	return dialed
+}
+
+// connect lets the answers of a peer that is dialled through.
+func (l *UDPLink) connect(_ context.Context, to netip.AddrPort) (Peer, error) {
+	if l.allows(to.Addr()) {
+		return Peer{Addr: to}, nil
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	more := map[netip.Addr]struct{}{to.Addr().WithZone(""): {}}
+	for addr := range *l.dialed.Load() {
+		more[addr] = struct{}{}
+	}
+	l.dialed.Store(&more)
+	return Peer{Addr: to}, nil
 }
 
 // WritePacket implements Link.
-func (l *UDPLink) WritePacket(b []byte, to netip.AddrPort) error {
-	_, err := l.socket.WriteToUDPAddrPort(b, to)
+func (l *UDPLink) WritePacket(b []byte, to Peer) error {
+	_, err := l.socket.WriteToUDPAddrPort(b, to.Addr)
 	return err
 }
 
 // LocalAddr implements Link.
-func (l *UDPLink) LocalAddr() netip.AddrPort {
-	bound, _ := l.socket.LocalAddr().(*net.UDPAddr)
-	addr := bound.AddrPort()
-	return netip.AddrPortFrom(addr.Addr().Unmap(), addr.Port())
-}
+func (l *UDPLink) LocalAddr() netip.AddrPort { return boundAddr(l.socket) }
 
 // Close implements Link.
 func (l *UDPLink) Close() error { return l.socket.Close() }
+
+func (l *UDPLink) tally() *counters { return &l.count }
+
+func boundAddr(socket *net.UDPConn) netip.AddrPort {
+	bound, _ := socket.LocalAddr().(*net.UDPAddr)
+	return unmapped(bound.AddrPort())
+}
+
+// unmapped is an address that is never an IPv4-mapped IPv6 address.
+func unmapped(addr netip.AddrPort) netip.AddrPort {
+	return netip.AddrPortFrom(addr.Addr().Unmap(), addr.Port())
+}

@@ -1,0 +1,114 @@
+package transport
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+
+	"github.com/rs/zerolog"
+)
+
+// Listener is what an operator may set for one address at which stations arrive. An endpoint may have several, such as
+// DTLS for the open network, and plain UDP for a network of one's own.
+type Listener struct {
+	// Mode is udp or dtls.
+	Mode Mode `yaml:"mode" env:"MODE"`
+	// Address is the UDP address, numeric: 192.0.2.1:9899, [2001:db8::1]:9899, or [::]:9899 for all of both families.
+	Address netip.AddrPort `yaml:"address" env:"ADDRESS"`
+	// Allow lists the networks from which plain UDP is taken; by default only the machine's own loopback. Only for udp.
+	Allow []netip.Prefix `yaml:"allow" env:"ALLOW"`
+
+	// SecureConfig is for dtls.
+	SecureConfig `yaml:",inline"`
+}
+
+// DefaultListener is DTLS at IANA's port for SCTP over UDP, on this machine only; it lacks the files.
+func DefaultListener() Listener {
+	return Listener{Mode: ModeDTLS, Address: netip.MustParseAddrPort("127.0.0.1:9899"), SecureConfig: DefaultSecureConfig()}
+}
+
+// Validate names all faults at once, each by its key; it opens no file.
+func (l Listener) Validate() error {
+	var address error
+	if !l.Address.IsValid() {
+		address = errors.New("address: missing; want a numeric address with a port, such as 192.0.2.1:9899")
+	}
+	switch l.Mode {
+	case ModeUDP:
+		return errors.Join(address, l.validateUDP())
+	case ModeDTLS:
+		return errors.Join(address, l.validateDTLS())
+	}
+	return errors.Join(errors.New("mode: missing; want udp or dtls"), address)
+}
+
+func (l Listener) validateUDP() error {
+	var faults []error
+	for _, prefix := range l.Allow {
+		if prefix.IsValid() && prefix != prefix.Masked() {
+			faults = append(faults, fmt.Errorf("allow: %s has bits after its length; want %s", prefix, prefix.Masked()))
+		}
+	}
+	if len(l.Allow) == 0 && l.Address.IsValid() && !l.Address.Addr().Unmap().IsLoopback() {
+		faults = append(faults, fmt.Errorf("allow: missing, and %s is open to the network; plain UDP proves nothing of a station: list "+
+			"the networks of yours (0.0.0.0/0 and ::/0 for all), or use mode dtls", l.Address))
+	}
+	c := l.SecureConfig
+	if c.Certificate != "" || c.Key != "" || c.CA != "" || c.PSK != "" {
+		faults = append(faults, errors.New("certificate, key, ca and psk: only for mode dtls; plain UDP would not use them"))
+	}
+	return errors.Join(faults...)
+}
+
+func (l Listener) validateDTLS() error {
+	var allow error
+	if len(l.Allow) > 0 {
+		allow = errors.New("allow: only for mode udp; with dtls the peers prove who they are")
+	}
+	return errors.Join(allow, l.SecureConfig.Validate(), l.validateServer())
+}
+
+// Open binds the address, and reads the files of DTLS. The error says of each what is wrong with it.
+func (l Listener) Open(log zerolog.Logger) (Link, error) { //nolint:ireturn // which kind it is depends on the mode
+	if err := l.Validate(); err != nil {
+		return nil, fmt.Errorf("listener %s %s:\n%w", l.Mode, l.Address, err)
+	}
+	if l.Mode == ModeDTLS {
+		link, err := ListenDTLS(l.Address, l.SecureConfig, log)
+		if err != nil {
+			return nil, err
+		}
+		return link, nil
+	}
+	link, err := ListenUDP(l.Address, l.Allow...)
+	if err != nil {
+		return nil, err
+	}
+	return link, nil
+}
+
+// OpenListeners opens several; on an error none stays open. The error names every listener that is wrong.
+func OpenListeners(listeners []Listener, log zerolog.Logger) ([]Link, error) {
+	if len(listeners) == 0 || len(listeners) > MaxLinks {
+		return nil, fmt.Errorf("%d listeners, 1 to %d may be", len(listeners), MaxLinks)
+	}
+	var (
+		links  []Link
+		faults []error
+	)
+	for i, l := range listeners {
+		link, err := l.Open(log)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("listeners[%d]: %w", i, err))
+			continue
+		}
+		links = append(links, link)
+	}
+	if len(faults) == 0 {
+		return links, nil
+	}
+	for _, link := range links {
+		faults = append(faults, link.Close())
+	}
+	return nil, errors.Join(faults...)
+}

@@ -1,0 +1,39 @@
+package transport
+
+import "fmt"
+
+// Mode is how SCTP packets travel on a link.
+type Mode uint8
+
+// The modes.
+const (
+	ModeUDP  Mode = iota + 1 // in UDP as they are (RFC 6951)
+	ModeDTLS                 // in DTLS records (RFC 8261)
+)
+
+// String is the mode as the configuration has it.
+func (m Mode) String() string {
+	switch m {
+	case ModeUDP:
+		return "udp"
+	case ModeDTLS:
+		return "dtls"
+	}
+	return "unknown"
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (m *Mode) UnmarshalText(text []byte) error {
+	switch string(text) {
+	case "udp":
+		*m = ModeUDP
+	case "dtls":
+		*m = ModeDTLS
+	default:
+		return fmt.Errorf("mode %q: want udp or dtls", text)
+	}
+	return nil
+}
