@@ -29,14 +29,36 @@ type addressHash struct {
 	bits    uint
 }
 
-func newSourceHash(nodes []ring.Node, o Options) (Policy, error) {
+func sourceHashEntry() entry {
+	return entry{
+		Description: Description{
+			Name:    "source-hash",
+			Summary: "table of buckets by the association that sends",
+			Source:  "Linux IP Virtual Server, ip_vs_sh.c",
+		},
+		build: certain(newSourceHash),
+	}
+}
+
+func destinationHashEntry() entry {
+	return entry{
+		Description: Description{
+			Name:    "destination-hash",
+			Summary: "table of buckets by the session's number",
+			Source:  "Linux IP Virtual Server, ip_vs_dh.c",
+		},
+		build: certain(newDestinationHash),
+	}
+}
+
+func newSourceHash(nodes []ring.Node, o Options) *addressHash {
 	p := &addressHash{members: newMembers(nodes, o), address: func(q Query) uint64 { return q.Source }}
 	p.fill(sourceWeights(nodes))
 
-	return p, nil
+	return p
 }
 
-func newDestinationHash(nodes []ring.Node, o Options) (Policy, error) {
+func newDestinationHash(nodes []ring.Node, o Options) *addressHash {
 	weights := make([]uint64, len(nodes))
 	for i := range weights {
 		weights[i] = 1
@@ -45,7 +67,7 @@ func newDestinationHash(nodes []ring.Node, o Options) (Policy, error) {
 	p := &addressHash{members: newMembers(nodes, o), address: func(q Query) uint64 { return q.Number }}
 	p.fill(weights)
 
-	return p, nil
+	return p
 }
 
 // sourceWeights are the capacities in lowest terms, scaled down where the largest table could not hold them.

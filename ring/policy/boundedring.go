@@ -29,7 +29,18 @@ type boundedRing struct {
 	capacity uint64
 }
 
-func newBoundedRing(nodes []ring.Node, o Options) (Policy, error) {
+func boundedRingEntry() entry {
+	return entry{
+		Description: Description{
+			Name:    "bounded-ring",
+			Summary: "consistent hashing with bounded loads, c = 1.25 over the messages in flight",
+			Source:  "Mirrokni, Thorup, Zadimoghaddam, SODA 2018",
+		},
+		build: checked(newBoundedRing),
+	}
+}
+
+func newBoundedRing(nodes []ring.Node, o Options) (*boundedRing, error) {
 	c, err := hashedCircle(nodes, cmp.Or(o.VirtualNodes, plainVirtualNodes))
 	if err != nil {
 		return nil, err

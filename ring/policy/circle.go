@@ -19,9 +19,9 @@ type point struct {
 // own position, clockwise.
 type circle []point
 
-// newCircle sorts the points. Where several have one position, the first given keeps it.
+// newCircle sorts the points. Where several have one position, the node of the lowest index keeps it.
 func newCircle(points []point) circle {
-	slices.SortStableFunc(points, func(a, b point) int { return cmp.Compare(a.at, b.at) })
+	slices.SortFunc(points, func(a, b point) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.owner, b.owner)) })
 
 	return slices.CompactFunc(points, func(a, b point) bool { return a.at == b.at })
 }

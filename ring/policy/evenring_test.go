@@ -103,11 +103,11 @@ func TestEvenRingRefreshesEvenOut(t *testing.T) {
 	for name, nodes := range map[string][]ring.Node{"equal": processors(16), "unequal": processors(16, 1, 2, 4, 8), "two": processors(2)} {
 		t.Run(name, func(t *testing.T) {
 			p := mustNew(t, "even-ring", nodes, standard())
-			first, last := spread(p, 40_000), 0.0
+			first, last := spread(p, 10_000), 0.0
 
 			for round := range 60 {
 				p.Tick(time.Duration(round+1) * 30 * time.Second)
-				last = spread(p, 40_000)
+				last = spread(p, 10_000)
 			}
 
 			if first < 1 || last > 0.08 {
@@ -233,7 +233,7 @@ func checkMoves(t *testing.T, before, after []policy.VirtualNode, moved [3]float
 
 		found := false
 
-		for near := uint32(0); near < 3; near++ { // rounding
+		for near := range uint32(3) { // rounding
 			for _, x := range []uint32{v.At - by - near, v.At - by + near} {
 				node, there := at[x]
 				found = found || there && node == v.Node

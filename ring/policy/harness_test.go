@@ -46,7 +46,7 @@ func processors(n int, capacities ...uint32) []ring.Node {
 func standard() policy.Options { return policy.Options{Ring: ring.DefaultConfig(), Seed: 1} }
 
 // mustNew fails the test where New fails.
-func mustNew(tb testing.TB, name string, nodes []ring.Node, o policy.Options) policy.Policy {
+func mustNew(tb testing.TB, name string, nodes []ring.Node, o policy.Options) policy.Policy { //nolint:ireturn // of any type
 	tb.Helper()
 
 	p, err := policy.New(name, nodes, o)

@@ -12,6 +12,17 @@ const jumpTries = 8
 // Source: J. Lamping, E. Veach, "A Fast, Minimal Memory, Consistent Hash Algorithm", arXiv:1406.2294, 2014.
 type jump struct{ members }
 
+func jumpEntry() entry {
+	return entry{
+		Description: Description{
+			Name:    "jump",
+			Summary: "jump consistent hash, without capacities",
+			Source:  "Lamping, Veach, arXiv:1406.2294, 2014",
+		},
+		build: certain(func(nodes []ring.Node, o Options) *jump { return &jump{newMembers(nodes, o)} }),
+	}
+}
+
 // Pick implements Policy.
 func (p *jump) Pick(q Query) ring.Choice {
 	if p.exhausted(q.Avoid) {

@@ -23,13 +23,23 @@ type maglev struct {
 
 // claimant is a node while the table is filled.
 type claimant struct {
-	offset, skip uint64
-	next         uint64 // entry of its permutation that it claims next
-	target       uint64 // its turn has come when turn*capacity reaches it
+	next, skip uint64 // the entry that it claims next, and how far it is from there to the one after
+	target     uint64 // its turn has come when turn*capacity reaches it
 }
 
-func newMaglev(nodes []ring.Node, o Options) (Policy, error) {
-	return &maglev{members: newMembers(nodes, o), table: maglevTable(nodes)}, nil
+func maglevEntry() entry {
+	return entry{
+		Description: Description{
+			Name:    "maglev",
+			Summary: "table of 65,537 entries filled in turns, weights as in Envoy",
+			Source:  "Eisenbud and others, NSDI 2016",
+		},
+		build: certain(newMaglev),
+	}
+}
+
+func newMaglev(nodes []ring.Node, o Options) *maglev {
+	return &maglev{members: newMembers(nodes, o), table: maglevTable(nodes)}
 }
 
 func maglevTable(nodes []ring.Node) []uint16 {
@@ -44,8 +54,8 @@ func maglevTable(nodes []ring.Node) []uint16 {
 	for i, n := range nodes {
 		largest = max(largest, uint64(n.Capacity))
 		claimants[i] = claimant{
-			offset: xxh3.HashString(n.ID) % maglevSize,
-			skip:   xxh3.HashStringSeed(n.ID, 1)%(maglevSize-1) + 1,
+			next: xxh3.HashString(n.ID) % maglevSize,
+			skip: xxh3.HashStringSeed(n.ID, 1)%(maglevSize-1) + 1,
 		}
 	}
 
@@ -73,16 +83,17 @@ func maglevTable(nodes []ring.Node) []uint16 {
 
 // claim takes the next free entry of the permutation.
 func (c *claimant) claim(taken []bool) uint64 {
-	for {
-		entry := (c.offset + c.next*c.skip) % maglevSize
-		c.next++
-
-		if !taken[entry] {
-			taken[entry] = true
-
-			return entry
+	entry, skip := c.next, c.skip
+	for taken[entry] {
+		if entry += skip; entry >= maglevSize {
+			entry -= maglevSize
 		}
 	}
+
+	taken[entry] = true
+	c.next = entry // it is looked at once more, and found taken
+
+	return entry
 }
 
 // Pick implements Policy.

@@ -1,8 +1,8 @@
 package policy_test
 
 import (
-	"fmt"
 	"math"
+	"strconv"
 	"testing"
 
 	"github.com/zeebo/xxh3"
@@ -59,7 +59,7 @@ func naiveMaglev(nodes []ring.Node, size int) []int {
 
 func TestMaglevTableIsAsEnvoyFillsIt(t *testing.T) {
 	for _, nodes := range [][]ring.Node{processors(1), processors(7), processors(5, 1, 2, 4, 8, 3), processors(16, 300, 100)} {
-		t.Run(fmt.Sprint(len(nodes)), func(t *testing.T) {
+		t.Run(strconv.Itoa(len(nodes)), func(t *testing.T) {
 			got := policy.MaglevTable(mustNew(t, "maglev", nodes, standard()))
 			for i, want := range naiveMaglev(nodes, len(got)) {
 				if int(got[i]) != want {

@@ -8,6 +8,17 @@ import "skyring/ring"
 // Source: a baseline of the paper of seed 004; D. E. Knuth, The Art of Computer Programming 3, section 6.4 (division method, linear probing).
 type modulo struct{ members }
 
+func moduloEntry() entry {
+	return entry{
+		Description: Description{
+			Name:    "modulo",
+			Summary: "hash table: node hash mod N, the next where it is full",
+			Source:  "baseline of seed 004; Knuth, The Art of Computer Programming 3, section 6.4",
+		},
+		build: certain(func(nodes []ring.Node, o Options) *modulo { return &modulo{newMembers(nodes, o)} }),
+	}
+}
+
 // Pick implements Policy.
 func (p *modulo) Pick(q Query) ring.Choice {
 	if p.exhausted(q.Avoid) {

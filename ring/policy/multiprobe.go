@@ -22,13 +22,24 @@ type multiProbe struct {
 	circle circle
 }
 
-func newMultiProbe(nodes []ring.Node, o Options) (Policy, error) {
+func multiProbeEntry() entry {
+	return entry{
+		Description: Description{
+			Name:    "multi-probe",
+			Summary: "one place a node, 21 probes a key, without capacities",
+			Source:  "Appleton, O'Reilly, arXiv:1505.00062, 2015",
+		},
+		build: certain(newMultiProbe),
+	}
+}
+
+func newMultiProbe(nodes []ring.Node, o Options) *multiProbe {
 	var points []point
 	for i, n := range nodes {
 		points = append(points, point{at: uint32(xxh3.HashString(n.ID) >> 32), owner: uint16(i)})
 	}
 
-	return &multiProbe{members: newMembers(nodes, o), circle: newCircle(points)}, nil
+	return &multiProbe{members: newMembers(nodes, o), circle: newCircle(points)}
 }
 
 // Pick implements Policy.

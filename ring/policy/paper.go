@@ -47,7 +47,33 @@ type paperRing struct {
 	positions uint64 // m
 }
 
-func newPaperRing(nodes []ring.Node, o Options, positions uint64, virtual int) (Policy, error) {
+func paperEntry() entry {
+	return entry{
+		Description: Description{
+			Name:    "paper",
+			Summary: "Fibonacci hash to 1,000 positions, clockwise walk past nodes at their limit, best weight",
+			Source:  "Fibonacci-hash ring dispatch (seed 004)",
+		},
+		build: checked(func(nodes []ring.Node, o Options) (*paperRing, error) {
+			return newPaperRing(nodes, o, paperPositions, paperVirtualNodes)
+		}),
+	}
+}
+
+func paper32BitEntry() entry {
+	return entry{
+		Description: Description{
+			Name:    "paper-32bit",
+			Summary: "the same on 2^32 positions",
+			Source:  "Fibonacci-hash ring dispatch (seed 004)",
+		},
+		build: checked(func(nodes []ring.Node, o Options) (*paperRing, error) {
+			return newPaperRing(nodes, o, paper32BitPositions, paper32BitVirtualNodes)
+		}),
+	}
+}
+
+func newPaperRing(nodes []ring.Node, o Options, positions uint64, virtual int) (*paperRing, error) {
 	counts, err := virtualNodes(nodes, cmp.Or(o.VirtualNodes, virtual))
 	if err != nil {
 		return nil, err

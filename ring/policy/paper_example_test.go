@@ -150,7 +150,7 @@ func (e *example) query(t *testing.T, words []string, out *strings.Builder) {
 		q.Avoid = e.index(t, strings.TrimPrefix(w, "avoid="))
 	}
 
-	met := ""
+	var met string
 
 	if home, isSlots := e.policy.(interface{ Home(hash uint64) int }); isSlots {
 		met = "whose slot is of " + e.policy.Node(home.Home(q.Hash)).ID

@@ -22,7 +22,18 @@ type plainRing struct {
 	circle circle
 }
 
-func newPlainRing(nodes []ring.Node, o Options) (Policy, error) {
+func plainRingEntry() entry {
+	return entry{
+		Description: Description{
+			Name:    "plain-ring",
+			Summary: "consistent hashing with virtual nodes",
+			Source:  "Karger and others, STOC 1997",
+		},
+		build: checked(newPlainRing),
+	}
+}
+
+func newPlainRing(nodes []ring.Node, o Options) (*plainRing, error) {
 	c, err := hashedCircle(nodes, cmp.Or(o.VirtualNodes, plainVirtualNodes))
 	if err != nil {
 		return nil, err

@@ -140,7 +140,7 @@ func Known(name string) error {
 
 // New makes a policy for a set of nodes, given in any order. A change of members or capacities needs a new one; states, loads and reports are brought
 // to it before it is used. Errors: those of ring.Build, of Known, and of Options.Validate.
-func New(name string, nodes []ring.Node, o Options) (Policy, error) {
+func New(name string, nodes []ring.Node, o Options) (Policy, error) { //nolint:ireturn // the type is chosen at run time
 	sorted := slices.Clone(nodes)
 	slices.SortStableFunc(sorted, func(a, b ring.Node) int { return strings.Compare(a.ID, b.ID) })
 

@@ -17,7 +17,18 @@ type randomPlacement struct {
 	upTo []uint64 // sum of the capacities of the nodes up to each
 }
 
-func newRandomPlacement(nodes []ring.Node, o Options) (Policy, error) {
+func randomPlacementEntry() entry {
+	return entry{
+		Description: Description{
+			Name:    "random-placement",
+			Summary: "a random node for each message, by capacity",
+			Source:  "baseline of seed 003",
+		},
+		build: certain(newRandomPlacement),
+	}
+}
+
+func newRandomPlacement(nodes []ring.Node, o Options) *randomPlacement {
 	p := &randomPlacement{members: newMembers(nodes, o)}
 
 	var sum uint64
@@ -26,7 +37,7 @@ func newRandomPlacement(nodes []ring.Node, o Options) (Policy, error) {
 		p.upTo = append(p.upTo, sum)
 	}
 
-	return p, nil
+	return p
 }
 
 // Pick implements Policy.

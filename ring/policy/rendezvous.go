@@ -24,14 +24,25 @@ type weightedRendezvous struct {
 	logarithm []uint64
 }
 
-func newWeightedRendezvous(nodes []ring.Node, o Options) (Policy, error) {
+func weightedRendezvousEntry() entry {
+	return entry{
+		Description: Description{
+			Name:    "weighted-rendezvous",
+			Summary: "highest random weight, logarithm method",
+			Source:  "Thaler, Ravishankar 1998; Schindelhauer, Schomaker, SPAA 2005",
+		},
+		build: certain(newWeightedRendezvous),
+	}
+}
+
+func newWeightedRendezvous(nodes []ring.Node, o Options) *weightedRendezvous {
 	p := &weightedRendezvous{members: newMembers(nodes, o), logarithm: logarithmTable()}
 	for _, n := range nodes {
 		p.seeds = append(p.seeds, xxh3.HashString(n.ID))
 		p.inverse = append(p.inverse, 1/float64(n.Capacity))
 	}
 
-	return p, nil
+	return p
 }
 
 // Pick implements Policy.
