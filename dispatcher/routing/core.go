@@ -30,6 +30,8 @@ type Core struct {
 	connected bool
 
 	policy        policy.Policy
+	bounder       bounder // the policy, nil: it does not bound the keys of a node
+	bindings      bindings
 	byIndex       []*node       // node of each of the policy's indexes
 	ticked        time.Duration // when the policy was told the time
 	stale         bool          // members differ from the policy's
@@ -69,6 +71,7 @@ func New(cfg Config, seed uint64) *Core {
 		connected:     true,
 		byID:          make(map[string]*node),
 		byIncarnation: make(map[uint64]*node),
+		bindings:      bindings{byHash: make(map[uint64]*binding)},
 		sessions:      make(map[string]*session),
 		strands:       make(map[strandID]*strand),
 		parked:        parking{sources: make(map[uint64]*source)},

@@ -69,8 +69,8 @@ func (w *limitWorld) beat() {
 	w.core.Heartbeat(w.now, bus.Heartbeat{ID: "a", Incarnation: 1, Sequence: w.beats, State: bus.Ready, Capacity: 100, InFlightLimit: w.own})
 }
 
-// run lets messages come at a rate, as long as fewer than most are unanswered.
-func (w *limitWorld) run(d time.Duration, demand float64, most int) {
+// run lets messages come at a rate, as long as fewer than 20,000 are unanswered.
+func (w *limitWorld) run(d time.Duration, demand float64) {
 	for end := w.now + d; w.now < end; {
 		w.now += overloadTick
 		w.core.Tick(w.now)
@@ -82,7 +82,7 @@ func (w *limitWorld) run(d time.Duration, demand float64, most int) {
 		}
 
 		for w.owed += demand * overloadTick.Seconds(); w.owed >= 1; w.owed-- {
-			if w.core.Unanswered() < most {
+			if w.core.Unanswered() < 20_000 {
 				w.submit()
 			}
 		}
@@ -176,19 +176,19 @@ const flood = 1_000_000 // messages a second: more than any of these nodes can d
 func TestLimitFollowsANodeThatSlowsAndRecovers(t *testing.T) {
 	w := newLimitWorld(t, server{rate: 3000})
 
-	w.run(20*time.Second, flood, 20_000)
+	w.run(20*time.Second, flood)
 	w.settled("3000 a second", 10, 600)
 
 	w.node.rate = 1000
-	w.run(20*time.Second, flood, 20_000)
+	w.run(20*time.Second, flood)
 	w.settled("slowed to 1000", 10, 200)
 
 	w.node.rate = 100
-	w.run(30*time.Second, flood, 20_000)
+	w.run(30*time.Second, flood)
 	w.settled("slowed to 100", 10, 128) // an eighth of the configured limit
 
 	w.node.rate = 3000
-	w.run(20*time.Second, flood, 20_000)
+	w.run(20*time.Second, flood)
 	w.settled("quick again", 10, 600)
 
 	for cause, n := range w.core.Stats().Resent {
@@ -201,7 +201,7 @@ func TestLimitFollowsANodeThatSlowsAndRecovers(t *testing.T) {
 // A node that is quick and slow by turns does all that it can, and its limit stays between what its two speeds need.
 func TestLimitOfANodeThatOscillates(t *testing.T) {
 	w := newLimitWorld(t, server{rate: 3000})
-	w.run(10*time.Second, flood, 20_000)
+	w.run(10*time.Second, flood)
 
 	w.limits, w.done = nil, 0
 
@@ -211,7 +211,7 @@ func TestLimitOfANodeThatOscillates(t *testing.T) {
 		w.node.rate = []float64{1000, 3000}[i%2]
 		could += int(w.node.rate) * 5
 
-		w.run(5*time.Second, flood, 20_000)
+		w.run(5*time.Second, flood)
 	}
 
 	t.Logf("%d of %d done, limits %v", w.done, could, w.limits)
@@ -228,14 +228,14 @@ func TestLimitOfANodeThatOscillates(t *testing.T) {
 // A node with room to spare keeps the configured limit.
 func TestLimitOfAHealthyNodeStays(t *testing.T) {
 	w := newLimitWorld(t, server{rate: 3000})
-	w.run(20*time.Second, 2500, 20_000)
+	w.run(20*time.Second, 2500)
 	w.settled("2500 of 3000", 19, 1024)
 }
 
 // A node that takes its time for another reason than a queue is not held back.
 func TestLimitOfANodeThatIsFarAway(t *testing.T) {
 	w := newLimitWorld(t, server{rate: 50_000, delay: 150 * time.Millisecond})
-	w.run(30*time.Second, 5000, 20_000)
+	w.run(30*time.Second, 5000)
 
 	if n := w.core.Stats().Nodes[0]; w.done < 29*5000 || n.Status != routing.Open {
 		t.Errorf("%d of %d done, limits %v", w.done, 30*5000, w.limits)
@@ -266,6 +266,6 @@ func TestLimitThatTheNodeAsksFor(t *testing.T) {
 
 	w.own = 16
 	w.beat()
-	w.run(10*time.Second, flood, 20_000)
+	w.run(10*time.Second, flood)
 	w.settled("16 at most", 9, 16)
 }

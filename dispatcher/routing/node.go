@@ -49,6 +49,10 @@ type node struct {
 	report    policy.Report
 	appraised uint64 // answered when report was made
 
+	keys    int     // bound to it, of those used of late
+	keyFull bool    // the policy was told that it has its share of keys
+	share   float64 // of all capacity, by the present policy
+
 	index int        // with the policy, ring.NoNode: it does not know the node
 	state ring.State // what the policy was told
 

@@ -48,6 +48,7 @@ func (c *Core) SetPolicy(now time.Duration, p policy.Policy) {
 	}
 
 	c.policy, c.open = p, 0
+	c.bounder, _ = p.(bounder)
 	c.byIndex = c.byIndex[:0]
 
 	for i := range p.Len() {
@@ -67,17 +68,22 @@ func (c *Core) SetPolicy(now time.Duration, p policy.Policy) {
 		n.refresh(c)
 	}
 
+	c.rebind()
+
 	c.ticked = c.clock
 	p.Tick(c.clock)
 	c.unpark()
 }
 
-// tickPolicy tells the policy the time when it is due.
+// tickPolicy tells the policy the time when it is due, and forgets bindings.
 func (c *Core) tickPolicy() {
-	if c.policy != nil && c.clock-c.ticked >= policyTick {
-		c.ticked = c.clock
-		c.policy.Tick(c.clock)
+	if c.policy == nil || c.clock-c.ticked < policyTick {
+		return
 	}
+
+	c.ticked = c.clock
+	c.policy.Tick(c.clock)
+	c.bindings.expire(c.clock)
 }
 
 // refresh tells the policy the node's state and load.
@@ -107,10 +113,9 @@ func (n *node) pickState() ring.State {
 
 // enter tells the policy a new state of a node, and counts it.
 func (c *Core) enter(n *node, state ring.State) {
-	switch ring.Open {
-	case state:
+	if state == ring.Open {
 		c.open++
-	case n.state:
+	} else if n.state == ring.Open {
 		c.open--
 	}
 
@@ -153,12 +158,24 @@ func (c *Core) pick(s *session, avoid *node) bool {
 		q.Avoid = avoid.index
 	}
 
-	choice := c.policy.Pick(q)
-	if choice.Node == ring.NoNode {
-		return false
+	choice, bound := ring.Choice{Node: ring.NoNode}, false
+	if c.bounder != nil {
+		choice, bound = c.pickBound(c.bounder, s.hash, q.Avoid)
 	}
 
-	c.counts.Picks[choice.How]++
+	if choice.Node == ring.NoNode {
+		choice = c.policy.Pick(q)
+	}
+
+	switch {
+	case choice.Node == ring.NoNode:
+		return false
+	case bound:
+		c.counts.Bound++
+	default:
+		c.counts.Picks[choice.How]++
+	}
+
 	s.bind(c.byIndex[choice.Node])
 
 	return true

@@ -217,7 +217,20 @@ func (s *scene) heartbeat(t *testing.T, a arguments) {
 	}
 }
 
-func (s *scene) ring(t *testing.T, _ arguments) {
+// slotted is the ring without its bound on keys, which spreads the few keys of a script.
+type slotted struct {
+	policy.Policy
+	shared
+}
+
+type shared interface {
+	Checksum() uint64
+	Share(i int) int
+	Slots() int
+}
+
+// ring bound=off
+func (s *scene) ring(t *testing.T, a arguments) {
 	t.Helper()
 
 	members, wanted := s.core.PolicyWanted()
@@ -232,17 +245,15 @@ func (s *scene) ring(t *testing.T, _ arguments) {
 		t.Fatal(err)
 	}
 
+	if a["bound"] == "off" {
+		r = slotted{r, r.(shared)}
+	}
+
 	s.core.SetPolicy(s.now, r)
 	s.out.WriteString("ring of")
 
-	shares, slotted := r.(interface{ Share(i int) int })
-
 	for i := range r.Len() {
-		fmt.Fprintf(&s.out, " %s", r.Node(i).ID)
-
-		if slotted {
-			fmt.Fprintf(&s.out, ":%d", shares.Share(i))
-		}
+		fmt.Fprintf(&s.out, " %s:%d", r.Node(i).ID, r.(shared).Share(i))
 	}
 
 	s.out.WriteString("\n")

@@ -160,6 +160,7 @@ type Counts struct {
 	Answers   [statuses]uint64 // answers used, by bus.Status, which begins at 1
 	Dropped   [drops]uint64    // answers and heartbeats not used
 	Picks     [hows]uint64     // picks that found a node, by ring.How
+	Bound     uint64           // picks of the node that a key is bound to, where that is not its home
 	Changes   [reasons]uint64  // changes of nodes between open, at their limit and not to be picked, by the reason for the new state; NoReason: open
 	Parked    uint64           // times that a key found no node
 	NoBudget  uint64           // resends put off for want of budget
@@ -183,7 +184,8 @@ type NodeStats struct {
 	Response    time.Duration // smoothed, of its answers; 0: not known
 	Bytes       int           // in flight
 	Answered    uint64        // messages that it was the first to answer as done
-	Sessions    int           // keys bound to it
+	Sessions    int           // keys with messages in flight to it
+	Keys        int           // keys used of late that have it as their node, as far as these are counted
 
 	Reported bus.Heartbeat // the node's last one
 }
@@ -238,6 +240,7 @@ func (c *Core) nodeStats(n *node, table placement) NodeStats {
 		Bytes:       n.bytes,
 		Answered:    n.answered,
 		Sessions:    n.sessions.len(),
+		Keys:        n.keys,
 		Reported:    n.reported,
 	}
 

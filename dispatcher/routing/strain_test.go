@@ -40,9 +40,12 @@ func newReporter(t *testing.T, cfg routing.Config, nodes int) *reporter {
 func (r *reporter) place(t *testing.T) {
 	t.Helper()
 
-	members, _ := r.core.PolicyWanted()
+	members, wanted := r.core.PolicyWanted()
+	if !wanted {
+		return
+	}
 
-	p, err := policy.New(policy.Default, members, policy.Options{Ring: ring.DefaultConfig()})
+	p, err := policy.New(policy.Default, members, policy.Options{Ring: ring.Config{Bits: 8}})
 	if err != nil {
 		t.Fatal(err)
 	}
