@@ -17,6 +17,9 @@ const DefaultSeeds = 10
 // maxSeeds bounds a comparison.
 const maxSeeds = 10_000
 
+// scaledSample is simulate.Config.MovedSample at scale 1.
+const scaledSample = 100_000
+
 // Description is a scenario as it is listed.
 type Description struct {
 	Name    string `json:"name"`
@@ -67,6 +70,25 @@ func Run(ctx context.Context, name string, seeds int, progress Progress) (Report
 	return RunWith(ctx, name, Settings{Seeds: seeds}, progress)
 }
 
+// Config is what is simulated of a scenario for a policy under a seed, at the first point that has the policy, without the cost of picks: with simulate.Messages, what a
+// real run needs to be compared with a simulated one. Errors: an unknown name, a policy that is not in the scenario.
+func Config(name, policy string, seed uint64) (simulate.Config, error) {
+	s, err := find(name)
+	if err != nil {
+		return simulate.Config{}, fmt.Errorf("compare: %w", err)
+	}
+
+	for _, p := range s.points() {
+		if p.policy == policy {
+			p.config.Policy, p.config.Seed = policy, seed
+
+			return p.config, nil
+		}
+	}
+
+	return simulate.Config{}, fmt.Errorf("compare: scenario %s has no policy %q", name, policy)
+}
+
 // RunWith is Run with all its settings.
 func RunWith(ctx context.Context, name string, s Settings, progress Progress) (Report, error) {
 	s, err := s.complete()
@@ -87,6 +109,7 @@ func RunWith(ctx context.Context, name string, s Settings, progress Progress) (R
 		p.config.Policy = p.policy
 		p.config.Duration = scaled(p.config.Duration, s.Scale)
 		p.config.Warmup = scaled(p.config.Warmup, s.Scale)
+		p.config.MovedSample = int(1 + scaledSample*min(1, s.Scale))
 		scaleEvents(&p.config, s.Scale)
 
 		rows[i] = Row{Policy: p.policy, Nodes: p.nodes, Load: p.load, Variant: p.variant, samples: make([]Figures, s.Seeds)}

@@ -98,7 +98,5 @@ func scaleEvents(c *simulate.Config, by float64) {
 	c.Events = events
 }
 
-// limitName says a limit per worker as one per node.
-func limitName(workers int, perWorker float64) string {
-	return fmt.Sprintf("limit %v", perWorker*float64(workers))
-}
+// limitName says a limit per worker as one per node of paperWorkers.
+func limitName(perWorker float64) string { return fmt.Sprintf("limit %v", perWorker*paperWorkers) }

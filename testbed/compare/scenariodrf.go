@@ -13,6 +13,7 @@ import (
 const (
 	drfRun     = 15 * time.Minute
 	drfService = 50 * time.Millisecond
+	drfSooner  = 5 * time.Second
 )
 
 func drfConcurrencies() []int { return []int{25, 50, 100, 150} }
@@ -22,6 +23,11 @@ func drfRivals() []string {
 }
 
 func drfPoint(users int) at { return at{nodes: 6, variant: fmt.Sprintf("%d users", users)} }
+
+// drfFresh is the point at which DRF ranks more often than printed.
+func drfFresh(users int) at {
+	return at{nodes: 6, variant: fmt.Sprintf("%d users, ranked each %v", users, drfSooner)}
+}
 
 func drfScenario() scenario {
 	return scenario{
@@ -50,6 +56,8 @@ func drfScenario() scenario {
 					{At: 7 * time.Minute, Node: 0, Change: simulate.Slowed, Factor: 1},
 				}
 				points = append(points, each(drfPoint(users), c, append(drfOwn(), drfRivals()...)...)...)
+				c.Options.Interval = drfSooner
+				points = append(points, each(drfFresh(users), c, "drf")...)
 			}
 
 			return points
@@ -61,9 +69,9 @@ func drfScenario() scenario {
 func drfClaims() []claim {
 	var claims []claim
 
-	for _, own := range drfOwn() {
-		for _, users := range drfConcurrencies() {
-			for _, rival := range drfRivals() {
+	for _, users := range drfConcurrencies() {
+		for _, rival := range drfRivals() {
+			for _, own := range drfOwn() {
 				a := drfPoint(users)
 				claims = append(claims, claim{
 					fmt.Sprintf("At %d users %s answers sooner than %s", users, own, rival),
@@ -71,6 +79,12 @@ func drfClaims() []claim {
 					less(meanResponse(), a.with(own), a.with(rival), 1),
 				})
 			}
+
+			claims = append(claims, claim{
+				fmt.Sprintf("At %d users drf answers sooner than %s if it ranks each %v instead of 5 min", users, rival, drfSooner),
+				[]string{"drf", rival},
+				less(meanResponse(), drfFresh(users).with("drf"), drfPoint(users).with(rival), 1),
+			})
 		}
 	}
 

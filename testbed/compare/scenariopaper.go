@@ -29,15 +29,15 @@ func paperPoint(nodes []simulate.Node, load, limit, hardCap, messages float64) s
 }
 
 // The points of the paper's scenario.
-func atStudy() at { return at{nodes: 16, load: 0.9, variant: limitName(paperWorkers, studyLimit)} }
-func atTight() at { return at{nodes: 16, load: 0.9, variant: limitName(paperWorkers, tightLimit)} }
+func atStudy() at { return at{nodes: 16, load: 0.9, variant: limitName(studyLimit)} }
+func atTight() at { return at{nodes: 16, load: 0.9, variant: limitName(tightLimit)} }
 func atWide() at  { return at{nodes: 16, load: 0.9, variant: "16 workers, limit 20"} }
-func atOver() at  { return at{nodes: 16, load: 1.05, variant: limitName(paperWorkers, tightLimit)} }
+func atOver() at  { return at{nodes: 16, load: 1.05, variant: limitName(tightLimit)} }
 func atUneven() at {
 	return at{nodes: 16, load: 0.9, variant: "capacities 1:2:4:8"}
 }
-func at64() at  { return at{nodes: 64, load: 0.9, variant: limitName(paperWorkers, studyLimit)} }
-func at256() at { return at{nodes: 256, load: 0.9, variant: limitName(paperWorkers, studyLimit)} }
+func at64() at  { return at{nodes: 64, load: 0.9, variant: limitName(studyLimit)} }
+func at256() at { return at{nodes: 256, load: 0.9, variant: limitName(studyLimit)} }
 
 func paperScenario() scenario {
 	return scenario{

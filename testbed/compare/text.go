@@ -1,8 +1,10 @@
 package compare
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 	"text/tabwriter"
 )
@@ -14,13 +16,14 @@ func (r Report) Text(w io.Writer) error {
 	fmt.Fprintf(&b, "%s: %s\n%s; %d seeds, ± is a 95 %% interval; response in mean service times\n\n", r.Scenario.Name, r.Scenario.Summary, r.Scenario.Source, r.Seeds)
 
 	t := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "policy\tnodes\tload\tvariant\tpick ns\t"+strings.Join(names(), "\t"))
+	lines := []string{"policy\tnodes\tload\tvariant\tpick ns\t" + strings.Join(names(), "\t") + "\n"}
 
 	for i := range r.Rows {
-		fmt.Fprintln(t, strings.Join(r.Rows[i].cells(), "\t"))
+		lines = append(lines, strings.Join(r.Rows[i].cells(), "\t")+"\n")
 	}
 
-	if err := t.Flush(); err != nil {
+	_, err := io.WriteString(t, strings.Join(lines, ""))
+	if err := errors.Join(err, t.Flush()); err != nil {
 		return fmt.Errorf("align the table: %w", err)
 	}
 
@@ -55,7 +58,7 @@ func (r *Row) cells() []string {
 		variant = r.Variant
 	}
 
-	out := []string{r.Policy, fmt.Sprintf("%d", r.Nodes), load, variant, fmt.Sprintf("%.0f", r.PickNs)}
+	out := []string{r.Policy, strconv.Itoa(r.Nodes), load, variant, fmt.Sprintf("%.0f", r.PickNs)}
 
 	for _, f := range figures() {
 		e := estimate{*f.of(&r.Figures), *f.of(&r.Interval)}

@@ -54,7 +54,7 @@ func (s *simulation) arrive(e *event) {
 		s.schedule(arrives, nobody, s.now+exponential(s.arrivals, a.Rate))
 	}
 
-	s.come(int32(s.crowd.popularity.draw(s.ranks)-1), nobody)
+	s.come(int32(s.stations.popularity.draw(s.ranks)-1), nobody)
 }
 
 // come puts a message of the station of a rank into the system.
@@ -78,7 +78,7 @@ func (s *simulation) come(rank, user int32) {
 		serial:  m.serial,
 		inUse:   true,
 	}
-	m.dispatcher = int32(s.crowd.number(int(rank)) % s.crowd.associations % uint64(len(s.dispatchers)))
+	m.dispatcher = int32(s.stations.number(int(rank)) % s.stations.associations % uint64(len(s.dispatchers)))
 
 	s.tally.come(m, s.now)
 	s.submit(i)

@@ -38,6 +38,9 @@ type Config struct {
 
 	Duration time.Duration // simulated, with Warmup
 	Warmup   time.Duration // messages that come before it do not count in Result's figures
+
+	// MovedSample is of how many stations Result.MovedStations is; 0: 100,000, which give a share of 1/16 within some 1 %.
+	MovedSample int
 }
 
 // Node is a processor.
@@ -152,6 +155,7 @@ func (c Config) Validate() error {
 	check(f.Detection >= 0 && f.Deadline >= 0, "failure: %v, %v: want no negative time", f.Detection, f.Deadline)
 	check(f.Attempts >= 0 && f.Attempts <= maxAttempts, "failure.attempts: %d is out of 0..%d", f.Attempts, maxAttempts)
 	check(c.PickCost >= 0 && c.PickCost < 1e9, "pickCost: %v ns: want 0 to under one second", c.PickCost)
+	check(c.MovedSample >= 0, "movedSample: %d: want 1 or more, or 0 for 100,000", c.MovedSample)
 	check(c.Hop >= 0, "hop: %v: want no negative time", c.Hop)
 	check(c.Duration > 0, "duration: %v: want more than 0", c.Duration)
 	check(c.Warmup >= 0 && c.Warmup < c.Duration, "warmup: %v: want 0 to under the duration of %v", c.Warmup, c.Duration)
@@ -260,6 +264,10 @@ func (c Config) withDefaults() Config {
 
 	if c.Failure.Attempts == 0 {
 		c.Failure.Attempts = 3
+	}
+
+	if c.MovedSample == 0 {
+		c.MovedSample = 100_000
 	}
 
 	if c.Limits.Hold == 0 {

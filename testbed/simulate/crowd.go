@@ -55,13 +55,15 @@ func (c *crowd) number(rank int) uint64 {
 	}
 }
 
+// station is the id of the station of a rank.
+func (c *crowd) station(rank int) uint64 { return c.number(rank) * c.spacing }
+
 // query is what a policy is asked for the station of a rank; Avoid is the caller's.
 func (c *crowd) query(rank int) policy.Query {
-	n := c.number(rank)
-	station := n * c.spacing
+	station := c.station(rank)
 	c.key = key.Station(c.key[:0], station)
 
-	return policy.Query{Hash: xxh3.Hash(c.key), Number: station, Source: n % c.associations}
+	return policy.Query{Hash: xxh3.Hash(c.key), Number: station, Source: station / c.spacing % c.associations}
 }
 
 // mix is the finalizer of MurmurHash3 (A. Appleby).

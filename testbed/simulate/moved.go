@@ -5,15 +5,19 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/zeebo/xxh3"
+
+	"skyring/protocol/key"
 	"skyring/ring"
 	"skyring/ring/policy"
 )
 
-// movedSample is how many stations are asked for where a change sends them.
-const movedSample = 100_000
+// movedIDs bounds their ids, which are drawn anew for each seed.
+const movedIDs = 1 << 32
 
 // moved is the share of stations whose node under no load differs between the members before and after the first event that adds or
-// removes one, and the share that has to: the capacity of that node over that of all with it. Popularity plays no part. Zeros: there is no such event.
+// removes one, and the share that has to: the capacity of that node over that of all with it. It is found with stations of its own, many
+// and drawn by the seed, as those of the run may be too few to tell. Zeros: there is no such event.
 func moved(c Config) (share, ideal float64, err error) {
 	first := firstChange(c.Events)
 	if first == nil {
@@ -38,13 +42,14 @@ func moved(c Config) (share, ideal float64, err error) {
 	}
 
 	r := rand.New(rand.NewPCG(c.Seed, 0)) //nolint:gosec // a simulation, no secrets
-	crowd := newCrowd(c.withDefaults().Stations, r)
-	sample := min(c.Stations.Count, movedSample)
 	differ := 0
 
-	for i := range sample {
-		q := crowd.query(i * (c.Stations.Count / sample))
-		q.Avoid = ring.NoNode
+	var k []byte
+
+	for range c.MovedSample {
+		station := 1 + r.Uint64N(movedIDs)
+		k = key.Station(k[:0], station)
+		q := policy.Query{Hash: xxh3.Hash(k), Number: station, Source: station, Avoid: ring.NoNode}
 
 		a, b := before.Pick(q), after.Pick(q)
 		if a.Node == ring.NoNode || b.Node == ring.NoNode || of[a.Node] != to[b.Node] {
@@ -59,7 +64,7 @@ func moved(c Config) (share, ideal float64, err error) {
 		}
 	}
 
-	return float64(differ) / float64(sample), float64(c.Nodes[first.Node].Capacity) / float64(all), nil
+	return float64(differ) / float64(c.MovedSample), float64(c.Nodes[first.Node].Capacity) / float64(all), nil
 }
 
 // firstChange is the earliest event that adds or removes a node, the first in the list of those of one time.

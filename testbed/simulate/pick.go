@@ -25,7 +25,7 @@ func (s *simulation) pick(i int32) {
 	m := &s.messages[i]
 	d := &s.dispatchers[m.dispatcher]
 
-	q := s.crowd.query(int(m.rank))
+	q := s.stations.query(int(m.rank))
 	q.Avoid = ring.NoNode
 
 	if m.avoid != nobody {

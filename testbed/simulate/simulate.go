@@ -46,13 +46,12 @@ type overdueAt struct {
 // simulation is a run under way.
 type simulation struct {
 	// Static after start.
-	cfg     Config
-	service sampler
-	crowd   crowd
-	end     int64
+	cfg      Config
+	service  sampler
+	stations crowd
+	end      int64
 
-	// Generators, each for one thing, so that what one policy asks for changes nothing for another.
-	arrivals, ranks, work, beats *rand.Rand
+	generators
 
 	now         int64
 	future      future
@@ -117,15 +116,13 @@ func Run(ctx context.Context, c Config) (Result, error) {
 }
 
 func start(c Config) (*simulation, error) {
-	stream := func(n uint64) *rand.Rand {
-		return rand.New(rand.NewPCG(c.Seed, n)) //nolint:gosec // a simulation, no secrets
-	}
+	g := newGenerators(c)
 	s := &simulation{
-		cfg:      c,
-		service:  newSampler(c.Service),
-		crowd:    newCrowd(c.Stations, stream(0)),
-		end:      int64(c.Duration),
-		arrivals: stream(1), ranks: stream(2), work: stream(3), beats: stream(4),
+		cfg:         c,
+		service:     newSampler(c.Service),
+		stations:    newCrowd(c.Stations, g.crowd),
+		end:         int64(c.Duration),
+		generators:  g,
 		nodes:       make([]node, len(c.Nodes)),
 		member:      make([]bool, len(c.Nodes)),
 		known:       make([]uint16, len(c.Nodes)),

@@ -36,7 +36,7 @@ func anyConfig(t *rapid.T) simulate.Config {
 
 	c.Arrivals = simulate.Arrivals{
 		Rate:  rapid.Float64Range(0.3, 1.5).Draw(t, "load") * c.Capacity(),
-		Burst: float64(rapid.IntRange(0, 300).Draw(t, "burst")), BurstAt: time.Second, BurstFor: 2 * time.Second,
+		Burst: float64(rapid.IntRange(0, 300).Draw(t, "burst")), BurstAt: time.Second, BurstFor: time.Second,
 		Users: rapid.IntRange(0, 50).Draw(t, "users"), Think: 300 * time.Millisecond,
 	}
 	c.Limits = simulate.Limits{
@@ -52,7 +52,8 @@ func anyConfig(t *rapid.T) simulate.Config {
 	c.PickCost = rapid.SampledFrom([]float64{0, 900}).Draw(t, "pick cost")
 	c.Hop = rapid.SampledFrom([]time.Duration{0, time.Millisecond}).Draw(t, "hop")
 	c.Heartbeat.Every = 300 * time.Millisecond
-	c.Duration, c.Warmup = 8*time.Second, time.Second
+	c.Duration, c.Warmup = 4*time.Second, time.Second
+	c.MovedSample = 200
 
 	for range rapid.IntRange(0, 4).Draw(t, "events") {
 		c.Events = append(c.Events, simulate.Event{
@@ -247,5 +248,47 @@ func TestFaultsAreNamed(t *testing.T) {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("error does not name %s: %v", want, err)
 		}
+	}
+}
+
+// Messages gives those of the run: their number, and on nodes with room for all, their work as the mean response.
+func TestMessagesAreThoseOfTheRun(t *testing.T) {
+	c := forMessages(base(3, 10_000, 0.001), 20_000)
+	c.Warmup = 0
+	c.Stations.Spacing = 7
+	r := run(t, c)
+
+	var (
+		n    uint64
+		work time.Duration
+		last time.Duration
+	)
+
+	for m := range simulate.Messages(c) {
+		n++
+		work += m.Work
+
+		if m.At < last || m.At > c.Duration || m.Station%7 != 0 || m.Station < 7 || m.Station > 70_000 {
+			t.Fatalf("message %+v after %v", m, last)
+		}
+
+		last = m.At
+	}
+
+	mean := work.Seconds() / float64(n) / c.Service.Mean.Seconds()
+	if n != r.Arrived || math.Abs(mean-r.MeanResponse) > 5e-3 /* some are in flight at the end */ {
+		t.Errorf("%d messages of %.5f service times, but %d came and took %.5f", n, mean, r.Arrived, r.MeanResponse)
+	}
+}
+
+// More room is never worse at one node, and a cap bounds what a message waits: nobody waits behind more than cap - 1 others.
+func TestCapBoundsTheResponse(t *testing.T) {
+	c := base(1, 1, 3)
+	c.Service.Law = simulate.Deterministic
+	c.Limits = simulate.Limits{PerWorker: 4, CapPerWorker: 4}
+
+	r := run(t, forMessages(c, 20_000))
+	if r.P99 > 4.01 || r.P99 < 3 || math.Abs(r.Shed-2.0/3) > 0.01 {
+		t.Errorf("p99 %.3f service times, shed %.4f: want at most 4, two thirds", r.P99, r.Shed)
 	}
 }

@@ -73,9 +73,9 @@ func TestOneNodeIsMMc(t *testing.T) {
 			t.Run(fmt.Sprintf("c=%d,load=%v", workers, load), func(t *testing.T) {
 				t.Parallel()
 
-				messages := 300_000.0
+				messages := 150_000.0
 				if load > 0.8 {
-					messages = 2_000_000 // long busy periods: neighbours tell the same
+					messages = 1_200_000 // long busy periods: neighbours tell the same
 				}
 
 				r := run(t, forMessages(base(1, workers, load), messages))
@@ -93,7 +93,7 @@ func TestOneNodeIsMMc(t *testing.T) {
 
 // M/M/1's response is exponential: its 99 % quantile is ln 100 times its mean.
 func TestQuantileOfMM1(t *testing.T) {
-	r := run(t, forMessages(base(1, 1, 0.6), 400_000))
+	r := run(t, forMessages(base(1, 1, 0.6), 150_000))
 	if want := math.Log(100) / 0.4; math.Abs(r.P99/want-1) > 0.05 {
 		t.Errorf("p99 %.2f service times, want %.2f within 5 %%", r.P99, want)
 	}
@@ -109,7 +109,7 @@ func TestOneNodeIsMG1(t *testing.T) {
 	} {
 		c := base(1, 1, load)
 		c.Service = s
-		r := run(t, forMessages(c, 400_000))
+		r := run(t, forMessages(c, 150_000))
 
 		want := 1 + load*(1+s.Variation*s.Variation)/2/(1-load)
 		if math.Abs(r.MeanResponse/want-1) > 0.06 {
@@ -123,7 +123,7 @@ func TestCapIsMM1K(t *testing.T) {
 	for _, load := range []float64{0.9, 1.3} {
 		c := base(1, 1, load)
 		c.Limits = simulate.Limits{PerWorker: 2, CapPerWorker: 5}
-		r := run(t, forMessages(c, 300_000))
+		r := run(t, forMessages(c, 100_000))
 
 		want := (1 - load) * math.Pow(load, 5) / (1 - math.Pow(load, 6))
 		if math.Abs(r.Shed/want-1) > 0.04 {
@@ -138,7 +138,7 @@ func TestLittlesLaw(t *testing.T) {
 	c.PickCost = 100_000
 	c.Hop = time.Millisecond
 	c.Dispatchers = 3
-	r := run(t, forMessages(c, 300_000))
+	r := run(t, forMessages(c, 100_000))
 
 	want := r.ArrivalRate * r.MeanResponse * c.Service.Mean.Seconds()
 	if math.Abs(r.MeanInSystem/want-1) > 0.01 {
@@ -150,7 +150,7 @@ func TestLittlesLaw(t *testing.T) {
 func TestDispatcherIsAQueue(t *testing.T) {
 	c := base(1, 200, 0.01)
 	c.PickCost = 0.6 * 1e9 / c.Arrivals.Rate // load 0.6 of the dispatcher
-	r := run(t, forMessages(c, 300_000))
+	r := run(t, forMessages(c, 100_000))
 
 	pick := c.PickCost / float64(c.Service.Mean)
 	if want := 1 + pick*(1+0.6/2/0.4); math.Abs(r.MeanResponse/want-1) > 0.02 {
