@@ -1,7 +1,6 @@
 package policy
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -21,7 +20,16 @@ type circle []point
 
 // newCircle sorts the points. Where several have one position, the node of the lowest index keeps it.
 func newCircle(points []point) circle {
-	slices.SortFunc(points, func(a, b point) int { return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.owner, b.owner)) })
+	packed := make([]uint64, len(points)) // numbers sort several times as fast as structs
+	for i, p := range points {
+		packed[i] = uint64(p.at)<<16 | uint64(p.owner)
+	}
+
+	slices.Sort(packed)
+
+	for i, p := range packed {
+		points[i] = point{at: uint32(p >> 16), owner: uint16(p)}
+	}
 
 	return slices.CompactFunc(points, func(a, b point) bool { return a.at == b.at })
 }
@@ -88,8 +96,8 @@ func (m *members) anyUsable(avoid int, looks uint8) ring.Choice {
 
 // virtualNodes is how many each node gets, in proportion to its capacity, at least one: a node of mean capacity gets `each`.
 func virtualNodes(nodes []ring.Node, each int) ([]int, error) {
-	if all := len(nodes) * each; all > maxVirtualNodes {
-		return nil, fmt.Errorf("%d nodes of %d virtual nodes are %d: at most %d fit", len(nodes), each, all, maxVirtualNodes)
+	if err := checkVirtualNodes(len(nodes), each); err != nil {
+		return nil, err
 	}
 
 	var sum uint64
@@ -104,4 +112,13 @@ func virtualNodes(nodes []ring.Node, each int) ([]int, error) {
 	}
 
 	return counts, nil
+}
+
+// checkVirtualNodes says whether so many nodes of so many virtual nodes each are too many.
+func checkVirtualNodes(nodes, each int) error {
+	if all := nodes * each; all > maxVirtualNodes {
+		return fmt.Errorf("%d nodes of %d virtual nodes are %d: at most %d fit", nodes, each, all, maxVirtualNodes)
+	}
+
+	return nil
 }

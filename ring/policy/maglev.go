@@ -6,11 +6,12 @@ import (
 	"skyring/ring"
 )
 
-// maglevSize is the number of entries of the table, a prime: the small one of the paper, and Envoy's default.
+// maglevSize is the number of entries of the table, a prime: the small one of the paper, and Envoy's default. It exceeds ring.MaxNodes.
 const maglevSize = 65537
 
 // maglev is Maglev hashing: nodes take turns to claim the next entry of their own permutation of the table until it is full.
-// Where an entry's node is not usable, the entries after it are looked at. Each node has one at least.
+// Where an entry's node is not usable, the entries after it are looked at. Each node has one at
+// least. Options.VirtualNodes is the entries of a node on average, up to the next prime of all.
 //
 // Source: D. E. Eisenbud and others, "Maglev: A Fast and Reliable Software Network Load Balancer", NSDI 2016, section 3.4; weights as Envoy has them
 // (source/common/upstream/maglev_lb.cc): a node of the largest weight claims in each turn, one of a third of it in each third. The
@@ -34,15 +35,38 @@ func maglevEntry() entry {
 			Summary: "table of 65,537 entries filled in turns, weights as in Envoy",
 			Source:  "Eisenbud and others, NSDI 2016",
 		},
-		build: certain(newMaglev),
+		build: checked(newMaglev),
 	}
 }
 
-func newMaglev(nodes []ring.Node, o Options) *maglev {
-	return &maglev{members: newMembers(nodes, o), table: maglevTable(nodes)}
+func newMaglev(nodes []ring.Node, o Options) (*maglev, error) {
+	size := uint64(maglevSize)
+
+	if o.VirtualNodes > 0 {
+		if err := checkVirtualNodes(len(nodes), o.VirtualNodes); err != nil {
+			return nil, err
+		}
+
+		size = nextPrime(uint64(len(nodes) * o.VirtualNodes))
+	}
+
+	return &maglev{members: newMembers(nodes, o), table: maglevTable(nodes, size)}, nil
 }
 
-func maglevTable(nodes []ring.Node) []uint16 {
+// nextPrime is the least prime from n on, 3 at least.
+func nextPrime(n uint64) uint64 {
+	n = max(n|1, 3)
+	for divisor := uint64(3); divisor*divisor <= n; divisor += 2 {
+		if n%divisor == 0 {
+			n += 2
+			divisor = 1
+		}
+	}
+
+	return n
+}
+
+func maglevTable(nodes []ring.Node, size uint64) []uint16 {
 	if len(nodes) == 0 {
 		return nil
 	}
@@ -54,16 +78,16 @@ func maglevTable(nodes []ring.Node) []uint16 {
 	for i, n := range nodes {
 		largest = max(largest, uint64(n.Capacity))
 		claimants[i] = claimant{
-			next: xxh3.HashString(n.ID) % maglevSize,
-			skip: xxh3.HashStringSeed(n.ID, 1)%(maglevSize-1) + 1,
+			next: xxh3.HashString(n.ID) % size,
+			skip: xxh3.HashStringSeed(n.ID, 1)%(size-1) + 1,
 		}
 	}
 
-	table := make([]uint16, maglevSize)
-	taken := make([]bool, maglevSize)
-	left := maglevSize
+	table := make([]uint16, size)
+	taken := make([]bool, size)
+	left := size
 
-	// Each turn fills an entry at least, so turn*capacity stays below 2^17 * 2^32.
+	// Each turn fills an entry at least, so turn*capacity stays below 2^25 * 2^32.
 	for turn := uint64(1); left > 0; turn++ {
 		for i := 0; i < len(nodes) && left > 0; i++ {
 			c := &claimants[i]
@@ -83,10 +107,10 @@ func maglevTable(nodes []ring.Node) []uint16 {
 
 // claim takes the next free entry of the permutation.
 func (c *claimant) claim(taken []bool) uint64 {
-	entry, skip := c.next, c.skip
+	entry, skip, size := c.next, c.skip, uint64(len(taken))
 	for taken[entry] {
-		if entry += skip; entry >= maglevSize {
-			entry -= maglevSize
+		if entry += skip; entry >= size {
+			entry -= size
 		}
 	}
 
@@ -102,14 +126,14 @@ func (p *maglev) Pick(q Query) ring.Choice {
 		return p.resort(q.Avoid)
 	}
 
-	entry := int(q.Hash % maglevSize)
+	entry := int(q.Hash % uint64(len(p.table)))
 
 	for step := range p.table {
 		if n := int(p.table[entry]); p.usable(n, q.Avoid) {
 			return later(n, step)
 		}
 
-		if entry++; entry == maglevSize {
+		if entry++; entry == len(p.table) {
 			entry = 0
 		}
 	}

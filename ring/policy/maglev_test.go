@@ -2,6 +2,8 @@ package policy_test
 
 import (
 	"math"
+	"math/big"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -67,6 +69,27 @@ func TestMaglevTableIsAsEnvoyFillsIt(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestMaglevTableIsPrime whatever is asked for, and has an entry for each node.
+func TestMaglevTableIsPrime(t *testing.T) {
+	for nodes := range 12 {
+		for each := range 40 {
+			o := standard()
+			o.VirtualNodes = each + 1
+			table := policy.MaglevTable(mustNew(t, "maglev", processors(nodes, 1, 1000), o))
+
+			if !big.NewInt(int64(len(table))).ProbablyPrime(0) && nodes > 0 || len(table) < nodes*(each+1) {
+				t.Errorf("%d nodes of %d: %d entries", nodes, each+1, len(table))
+			}
+
+			for i := range nodes {
+				if !slices.Contains(table, uint16(i)) {
+					t.Errorf("%d nodes of %d: %d has no entry", nodes, each+1, i)
+				}
+			}
+		}
 	}
 }
 

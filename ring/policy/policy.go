@@ -84,7 +84,7 @@ type Options struct {
 	Limits LimitRule
 
 	// Parameters that papers leave open, for sweeps; 0: the policy's default.
-	VirtualNodes int           // of a node of mean capacity (rings); the factor k of the even ring
+	VirtualNodes int           // of a node of mean capacity (rings), its entries (Maglev); the factor k of the even ring
 	Threshold    float64       // of the even ring: the part of the median by which a node's load factor may differ from it
 	BKDRSeed     uint64        // of the even ring's hash: 31, 131, 1313, ...
 	Interval     time.Duration // between two refreshes (Z-curve, DRF, response-time weights, even ring)
