@@ -72,6 +72,14 @@ func TestDRFNeeds(t *testing.T) {
 	same(t, "active requests dominate", five(t, "drf", experts("active-requests")).order(), "cbdae")
 	// The other way round: -0.243, 0.465, -0.493, 0.667, -0.396.
 	same(t, "response dominates", five(t, "drf", experts("response")).order(), "ceabd")
+
+	// Of equal shares the first: failures, in which all are alike. The others 1/8: -0.014, 0.069, -0.264, 0.167, 0.042.
+	alike := experts("response")
+	for _, n := range alike.Nodes {
+		n["response"] = 1
+	}
+
+	same(t, "all shares are alike", five(t, "drf", alike).order(), "caebd")
 }
 
 // Each factor counts by itself, and the less of it the better; one in which all nodes are alike counts nothing.

@@ -16,11 +16,11 @@ func TestDynamicFeedback(t *testing.T) {
 	same(t, "in order", b.order(), "bca")
 	same(t, "whatever is in flight", b.dispatches(5), "bbbbb")
 
-	b.SetReport(1, policy.Report{Disk: 1, Network: 0.7}) // 0.34
-	same(t, "disk and network count", b.order(), "cab")
+	b.SetReport(1, policy.Report{Disk: 1, Network: 0.6}) // 0.32
+	same(t, "disk and network count", b.order(), "cba")
 
-	b.SetReport(1, policy.Report{Disk: 0.7, Network: 1}) // 0.34
-	same(t, "as much as each other", b.order(), "cab")
+	b.SetReport(1, policy.Report{Disk: 0.6, Network: 1}) // 0.32
+	same(t, "as much as each other", b.order(), "cba")
 
 	for i := range 3 {
 		b.SetReport(i, policy.Report{CPU: 0.5})
@@ -48,4 +48,8 @@ func TestDynamicFeedbackConnections(t *testing.T) {
 	b.SetReport(1, full)
 	b.inFlight(90, 0, 95)
 	same(t, "nothing of b is free", b.order(), "acb") // 134.3, 139.7, last
+
+	b.SetReport(1, policy.Report{CPU: 3})
+	b.inFlight(90, 3, 95)
+	same(t, "less than nothing of b is free", b.order(), "acb")
 }

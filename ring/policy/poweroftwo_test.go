@@ -16,6 +16,9 @@ func TestPowerOfTwo(t *testing.T) {
 	b.inFlight(0, 1, 2, 3)
 	shareNear(t, b, 100*3./6, 100*2./6, 100*1./6, 0)
 
+	b.inFlight(3, 2, 1, 0)
+	shareNear(t, b, 0, 100*1./6, 100*2./6, 100*3./6)
+
 	b.inFlight(5, 5, 5, 5)
 	shareNear(t, b, 25, 25, 25, 25)
 

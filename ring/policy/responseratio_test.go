@@ -10,9 +10,9 @@ func TestResponseRatio(t *testing.T) {
 	t.Parallel()
 
 	b := newBench(t, "response-ratio", policy.Options{}, 1, 1, 1)
-	b.inFlight(0, 1, 2)
+	b.inFlight(2, 1, 0)
 	b.responses(0, 10, 100, 50)
-	same(t, "one report each: fewest in flight", b.order(), "abc")
+	same(t, "one report each: fewest in flight", b.order(), "cba")
 
 	b.responses(1, 30, 200, 75) // 3, 2, 1.5 times the shortest
 	same(t, "in order", b.order(), "cba")

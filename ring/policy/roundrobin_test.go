@@ -28,6 +28,13 @@ func TestRoundRobin(t *testing.T) {
 		t.Errorf("b avoided at its turn: got %+v, want c as the next one", c)
 	}
 
+	b.states(ring.Open, ring.AtLimit, ring.AtLimit)
+	same(t, "a alone", b.picks(1), "a")
+
+	if c := b.pick(); c != (ring.Choice{Node: 0, How: ring.Chain, Probes: 2}) {
+		t.Errorf("a alone, at b's turn: got %+v, want it after two", c)
+	}
+
 	b.states(ring.Ineligible, ring.Ineligible, ring.Open)
 	same(t, "c alone", b.picks(3), "ccc")
 }

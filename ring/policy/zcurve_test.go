@@ -86,6 +86,14 @@ func TestZCurveInterval(t *testing.T) {
 
 	b.Tick(6 * time.Second)
 	same(t, "but then", b.order(), "ab")
+
+	// A clock that was away for long does not make up for what it missed.
+	b.Tick(100 * time.Second)
+	b.usage(101*time.Second, [2]float64{0.3, 0.3}, [2]float64{0.2, 0.2})
+	b.Tick(102 * time.Second)
+	same(t, "after a gap, not within 3 s", b.order(), "ab")
+	b.Tick(103 * time.Second)
+	same(t, "but then", b.order(), "ba")
 }
 
 func TestZCurveState(t *testing.T) {
@@ -94,7 +102,10 @@ func TestZCurveState(t *testing.T) {
 	b := newBench(t, "z-curve", policy.Options{Interval: time.Second}, 1, 1, 1)
 	b.Tick(0)
 	b.usage(0, [2]float64{0.75, 0.9}, [2]float64{0.7501, 0}, [2]float64{0, 0.9001})
-	same(t, "a is on both borders, the others past one", b.picks(2), "aa")
+
+	if c := b.pick(); c != (ring.Choice{Node: 0, How: ring.Home}) {
+		t.Errorf("a is on both borders, the others past one: got %+v, want a by its code", c)
+	}
 
 	// None in state 1: told so where limits are ignored, else the best weight of the open ones.
 	tell := func(limits policy.LimitRule) *bench {
