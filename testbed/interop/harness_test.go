@@ -65,8 +65,8 @@ func loopback(host string) netip.AddrPort { return netip.AddrPortFrom(netip.Must
 var lastPort atomic.Uint32
 
 // freePort is a UDP port that nobody has, below those that the kernel gives away by itself.
-func freePort(t *testing.T) uint16 {
-	t.Helper()
+func freePort(tb testing.TB) uint16 {
+	tb.Helper()
 	for range 5000 {
 		one := 20_000 + (uint32(os.Getpid())*37+lastPort.Add(1))%12_000
 		socket, err := net.ListenPacket("udp", fmt.Sprintf(":%d", one)) //nolint:noctx // of a test
@@ -75,7 +75,7 @@ func freePort(t *testing.T) uint16 {
 			return uint16(one)
 		}
 	}
-	t.Fatal("no free UDP port")
+	tb.Fatal("no free UDP port")
 	return 0
 }
 

@@ -198,7 +198,7 @@ func TestLoss(t *testing.T) {
 func TestPeerEchoes(t *testing.T) {
 	bothSides(t, func(on trial) {
 		t, who := on.T, on.who
-		m := meet(t, who, setting{})
+		m := meet(t, who, setting{peer: func(o *interop.Options) { o.Quiet = true }})
 		done := make(chan struct{})
 		go func() {
 			defer close(done)

@@ -26,11 +26,13 @@ type Options struct {
 	Streams int
 	// Heartbeat is the time between two; 0 takes usrsctp's.
 	Heartbeat time.Duration
-	// Echo sends each message back.
-	Echo bool
+	// Echo sends each message back. Quiet tells nothing of messages, for who measures.
+	Echo, Quiet bool
 	// Connect is dialled, at the SCTP port To. The zero value listens.
 	Connect netip.Addr
 	To      uint16
+	// Associations is how many are dialled; 0 one.
+	Associations int
 	// Prefix is put before the program, such as ip netns exec NAME.
 	Prefix []string
 }
@@ -56,11 +58,15 @@ func (o Options) arguments() []string {
 	if o.Echo {
 		args = append(args, "--echo")
 	}
+	if o.Quiet {
+		args = append(args, "--quiet")
+	}
 	if !o.Connect.IsValid() {
 		return append(args, "--listen")
 	}
 	args = append(args, "--connect", o.Connect.String())
 	add("--to", int(o.To))
+	add("--associations", o.Associations)
 	return args
 }
 
@@ -158,6 +164,12 @@ func (p *Peer) Quit() error {
 	told := p.Command("quit")
 	p.drain()
 	return errors.Join(told, p.err)
+}
+
+// CPU is the processor time that the peer took in all; call it after Kill or Quit.
+func (p *Peer) CPU() time.Duration {
+	<-p.ended
+	return p.process.ProcessState.UserTime() + p.process.ProcessState.SystemTime()
 }
 
 func (p *Peer) drain() {

@@ -3,16 +3,16 @@
  * happens on standard output, a line each; package interop starts it and knows both.
  *
  *   peer [--udp PORT] [--remote-udp PORT] [--bind ADDRESS]... [--ipv6] [--port PORT] [--streams N] [--heartbeat MS]
- *        [--echo] (--listen | --connect ADDRESS --to PORT)
+ *        [--echo] [--quiet] (--listen | --connect ADDRESS --to PORT [--associations N])
  *
  * --udp encapsulates (RFC 6951); without it, and without --remote-udp, packets go over IP as protocol 132. --bind names
  * the addresses that INIT or INIT-ACK tells; without it, all of the host.
  *
- * Commands: "send COUNT STREAMS SIZE PPID ordered|unordered", "echo COUNT WINDOW SIZE" (send, and wait for as many
- * back), "shutdown", "abort", "quit". They are for the association that came up last.
+ * Commands: "send COUNT STREAMS SIZE PPID ordered|unordered", "shutdown", "abort": on the association that came up last.
+ * "echo COUNT WINDOW SIZE": on each association, side by side, send COUNT, and wait for as many to come back. "quit".
  *
- * Lines: "ready"; "up ID OUTBOUND INBOUND"; "message ID STREAM PPID ordered|unordered LENGTH FNV1A";
- * "sent COUNT"; "echoed COUNT NANOSECONDS P50 P99"; "restart ID"; "closed ID shutdown|lost|aborted|none ERROR TEXT";
+ * Lines: "ready"; "up ID OUTBOUND INBOUND"; "message ID STREAM PPID ordered|unordered LENGTH FNV1A", not
+ * with --quiet; "sent COUNT"; "echoed COUNT NANOSECONDS P50 P99"; "restart ID"; "closed ID shutdown|lost|aborted|none ERROR TEXT";
  * "refused ERRNO TEXT"; "fault TEXT".
  */
 #include <arpa/inet.h>
@@ -30,31 +30,34 @@
 #include <unistd.h>
 #include <usrsctp.h>
 
-enum { MAX_BIND = 8, MAX_MESSAGE = 1 << 18, BUFFER = 1 << 20 };
+enum { MAX_BIND = 8, MAX_ASSOCIATIONS = 1024, MAX_MESSAGE = 1 << 18, BUFFER = 1 << 20 };
 
 struct options {
-	int udp, remote_udp, port, streams, heartbeat, listen, echo, to, family, bound;
+	int udp, remote_udp, port, streams, heartbeat, listen, echo, quiet, to, family, bound, associations;
 	const char *connect;
 	const char *bind[MAX_BIND];
 };
 
 struct association {
 	int id;
-	struct socket *socket;
-	int echo;
+	struct socket *socket; /* not closed before the process ends, so that no thread has one that is gone */
+	const struct options *options;
 	const char *end; /* how it ended, by the notifications */
 	unsigned error;
 	char text[256]; /* of the peer's ABORT */
-};
 
-/* The association that commands are for, and what comes back on it. */
-static struct {
 	pthread_mutex_t mutex;
 	pthread_cond_t changed;
-	struct association *last;
-	long echoed;
-	int ids, quiet;
-} state = {.mutex = PTHREAD_MUTEX_INITIALIZER, .changed = PTHREAD_COND_INITIALIZER};
+	long echoed; /* what came, since the command echo */
+	int ended;
+};
+
+/* All associations; commands are for the last. */
+static struct {
+	pthread_mutex_t mutex;
+	struct association *all[MAX_ASSOCIATIONS];
+	int count;
+} state = {.mutex = PTHREAD_MUTEX_INITIALIZER};
 
 /* tell prints a line at once, whole. */
 static void tell(const char *format, ...)
@@ -216,18 +219,17 @@ static int send_one(struct socket *s, const void *b, size_t length, int stream, 
 
 static void received(struct association *a, const unsigned char *b, size_t length, const struct sctp_rcvinfo *info)
 {
-	int unordered = info->rcv_flags & SCTP_UNORDERED ? SCTP_UNORDERED : 0, quiet;
+	int unordered = info->rcv_flags & SCTP_UNORDERED ? SCTP_UNORDERED : 0;
 
-	pthread_mutex_lock(&state.mutex);
-	state.echoed++;
-	quiet = state.quiet;
-	pthread_cond_broadcast(&state.changed);
-	pthread_mutex_unlock(&state.mutex);
-	if (!quiet)
+	if (!a->options->quiet)
 		tell("message %d %u %u %s %zu %08x", a->id, info->rcv_sid, ntohl(info->rcv_ppid),
 		     unordered ? "unordered" : "ordered", length, fnv1a(b, length));
-	if (a->echo && send_one(a->socket, b, length, info->rcv_sid, ntohl(info->rcv_ppid), unordered) < 0)
+	if (a->options->echo && send_one(a->socket, b, length, info->rcv_sid, ntohl(info->rcv_ppid), unordered) < 0)
 		tell("fault echo: %s", strerror(errno));
+	pthread_mutex_lock(&a->mutex);
+	a->echoed++;
+	pthread_cond_broadcast(&a->changed);
+	pthread_mutex_unlock(&a->mutex);
 }
 
 /* attend reads an association to its end. */
@@ -266,14 +268,11 @@ static void *attend(void *argument)
 		}
 	}
 	free(b);
-	pthread_mutex_lock(&state.mutex);
-	if (state.last == a)
-		state.last = NULL;
-	pthread_cond_broadcast(&state.changed);
-	pthread_mutex_unlock(&state.mutex);
-	usrsctp_close(a->socket);
+	pthread_mutex_lock(&a->mutex);
+	a->ended = 1;
+	pthread_cond_broadcast(&a->changed);
+	pthread_mutex_unlock(&a->mutex);
 	tell("closed %d %s %u %s", a->id, a->end ? a->end : "none", a->error, a->text);
-	free(a);
 	return NULL;
 }
 
@@ -291,10 +290,16 @@ static void take(struct socket *s, const struct options *o)
 	if (usrsctp_getsockopt(s, IPPROTO_SCTP, SCTP_STATUS, &status, &length) < 0)
 		memset(&status, 0, sizeof status); /* it ended at once */
 	a->socket = s;
-	a->echo = o->echo;
+	a->options = o;
+	pthread_mutex_init(&a->mutex, NULL);
+	pthread_cond_init(&a->changed, NULL);
 	pthread_mutex_lock(&state.mutex);
-	a->id = ++state.ids;
-	state.last = a;
+	if (state.count == MAX_ASSOCIATIONS) {
+		errno = ENOBUFS;
+		fault("take another association");
+	}
+	state.all[state.count++] = a;
+	a->id = state.count;
 	pthread_mutex_unlock(&state.mutex);
 	tell("up %d %u %u", a->id, status.sstat_outstrms, status.sstat_instrms);
 	if (pthread_create(&thread, NULL, attend, a))
@@ -338,7 +343,7 @@ static struct socket *current(void)
 	struct socket *s;
 
 	pthread_mutex_lock(&state.mutex);
-	s = state.last ? state.last->socket : NULL;
+	s = state.count ? state.all[state.count - 1]->socket : NULL;
 	pthread_mutex_unlock(&state.mutex);
 	if (!s)
 		tell("fault there is no association");
@@ -386,48 +391,87 @@ static int ascending(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* echo sends count messages, at most window of which are under way, and waits for the echoes, which come in order. */
-static void echo(int count, int window, int size)
-{
-	struct socket *s = current();
-	unsigned char *b = malloc(size);
-	int64_t *times = calloc(count, sizeof *times), begun = now();
-	int sent = 0, back = 0;
+/* run is the command echo on one association. */
+struct run {
+	struct association *association;
+	pthread_t thread;
+	int count, window, size, back;
+	int64_t *times; /* when message n was sent, then how long it took */
+};
 
-	if (!b || !times)
+/* pass sends count messages, of which at most window are under way, and waits for the echoes, which come in order. */
+static void *pass(void *argument)
+{
+	struct run *r = argument;
+	struct association *a = r->association;
+	unsigned char *b = malloc(r->size);
+	int sent = 0;
+
+	if (!b)
 		fault("get memory");
-	pthread_mutex_lock(&state.mutex);
-	state.quiet = 1;
-	state.echoed = 0;
-	while (s && back < count) {
-		while (back < state.echoed && back < sent) {
-			times[back] = now() - times[back];
-			back++;
+	pthread_mutex_lock(&a->mutex);
+	while (r->back < r->count) {
+		while (r->back < a->echoed && r->back < sent) {
+			r->times[r->back] = now() - r->times[r->back];
+			r->back++;
 		}
-		if (!state.last)
+		if (a->ended)
 			break;
-		if (sent == count || sent - back >= window) {
-			if (back < count)
-				pthread_cond_wait(&state.changed, &state.mutex);
+		if (sent == r->count || sent - r->back >= r->window) {
+			if (r->back < r->count)
+				pthread_cond_wait(&a->changed, &a->mutex);
 			continue;
 		}
-		times[sent] = now();
-		pthread_mutex_unlock(&state.mutex);
-		fill(b, size, sent);
-		if (send_one(s, b, size, 0, 60, 0) < 0) {
+		r->times[sent] = now();
+		pthread_mutex_unlock(&a->mutex);
+		fill(b, r->size, sent);
+		if (send_one(a->socket, b, r->size, 0, 60, 0) < 0) {
 			tell("fault send %d: %s", sent, strerror(errno));
-			s = NULL;
+			free(b);
+			return NULL;
 		}
-		pthread_mutex_lock(&state.mutex);
+		pthread_mutex_lock(&a->mutex);
 		sent++;
 	}
-	pthread_mutex_unlock(&state.mutex);
-	qsort(times, back, sizeof *times, ascending);
-	if (s && back > 0)
-		tell("echoed %d %lld %lld %lld", back, (long long)(now() - begun), (long long)times[back / 2],
-		     (long long)times[back * 99LL / 100]);
-	free(times);
+	pthread_mutex_unlock(&a->mutex);
 	free(b);
+	return NULL;
+}
+
+static void echo(int count, int window, int size)
+{
+	static struct run runs[MAX_ASSOCIATIONS];
+	int64_t *times, begun;
+	int back = 0, n;
+
+	pthread_mutex_lock(&state.mutex);
+	n = state.count;
+	pthread_mutex_unlock(&state.mutex);
+	times = calloc((size_t)n * count + 1, sizeof *times);
+	if (!times)
+		fault("get memory");
+	begun = now();
+	for (int i = 0; i < n; i++) {
+		struct association *a = state.all[i];
+
+		pthread_mutex_lock(&a->mutex);
+		a->echoed = 0;
+		pthread_mutex_unlock(&a->mutex);
+		runs[i] = (struct run){.association = a, .count = count, .window = window, .size = size,
+				       .times = times + (size_t)i * count};
+		if (pthread_create(&runs[i].thread, NULL, pass, &runs[i]))
+			fault("start a thread");
+	}
+	for (int i = 0; i < n; i++) {
+		pthread_join(runs[i].thread, NULL);
+		memmove(times + back, runs[i].times, runs[i].back * sizeof *times);
+		back += runs[i].back;
+	}
+	begun = now() - begun;
+	qsort(times, back, sizeof *times, ascending);
+	tell("echoed %d %lld %lld %lld", back, (long long)begun, back ? (long long)times[back / 2] : 0,
+	     back ? (long long)times[back * 99LL / 100] : 0);
+	free(times);
 }
 
 static void obey(const char *line)
@@ -465,11 +509,12 @@ static int number(const char *text)
 
 static void parse(int argc, char **argv, struct options *o)
 {
-	enum { UDP = 1, REMOTE_UDP, BIND, IPV6, PORT, STREAMS, HEARTBEAT, ECHO_BACK, LISTEN, CONNECT, TO };
+	enum { UDP = 1, REMOTE_UDP, BIND, IPV6, PORT, STREAMS, HEARTBEAT, ECHO_BACK, QUIET, LISTEN, CONNECT, TO, ASSOCIATIONS };
 	const struct option known[] = {
 		{"udp", 1, NULL, UDP}, {"remote-udp", 1, NULL, REMOTE_UDP}, {"bind", 1, NULL, BIND}, {"ipv6", 0, NULL, IPV6},
 		{"port", 1, NULL, PORT}, {"streams", 1, NULL, STREAMS}, {"heartbeat", 1, NULL, HEARTBEAT},
-		{"echo", 0, NULL, ECHO_BACK}, {"listen", 0, NULL, LISTEN}, {"connect", 1, NULL, CONNECT}, {"to", 1, NULL, TO},
+		{"echo", 0, NULL, ECHO_BACK}, {"quiet", 0, NULL, QUIET}, {"listen", 0, NULL, LISTEN}, {"connect", 1, NULL, CONNECT}, {"to", 1, NULL, TO},
+		{"associations", 1, NULL, ASSOCIATIONS},
 		{NULL, 0, NULL, 0},
 	};
 	int option;
@@ -487,9 +532,11 @@ static void parse(int argc, char **argv, struct options *o)
 		case STREAMS: o->streams = number(optarg); break;
 		case HEARTBEAT: o->heartbeat = number(optarg); break;
 		case ECHO_BACK: o->echo = 1; break;
+		case QUIET: o->quiet = 1; break;
 		case LISTEN: o->listen = 1; break;
 		case CONNECT: o->connect = optarg; break;
 		case TO: o->to = number(optarg); break;
+		case ASSOCIATIONS: o->associations = number(optarg); break;
 		default: errno = EINVAL; fault("options");
 		}
 	}
@@ -510,7 +557,7 @@ static void debug(const char *format, ...)
 
 int main(int argc, char **argv)
 {
-	static struct options o = {.streams = 16, .family = AF_INET};
+	static struct options o = {.streams = 16, .family = AF_INET, .associations = 1};
 	pthread_t server;
 	char line[256];
 
@@ -521,7 +568,7 @@ int main(int argc, char **argv)
 		usrsctp_sysctl_set_sctp_heartbeat_interval_default(o.heartbeat);
 	if (o.listen && pthread_create(&server, NULL, serve, &o))
 		fault("start a thread");
-	if (o.connect)
+	for (int i = 0; o.connect && i < o.associations; i++)
 		dial(&o);
 	while (fgets(line, sizeof line, stdin) && strcmp(line, "quit\n"))
 		obey(line);
