@@ -236,11 +236,6 @@ func (d *Dispatcher) submit(a *association, m transport.Message) error {
 
 	hash := key.Hash(k)
 
-	number, is := key.StationOf(k)
-	if !is {
-		number = hash
-	}
-
 	d.core.Submit(now, &routing.Message{
 		Epoch:     a.epoch,
 		Sequence:  a.sequence,
@@ -250,7 +245,7 @@ func (d *Dispatcher) submit(a *association, m transport.Message) error {
 		PPID:      ppid,
 		Key:       k,
 		Hash:      hash,
-		Number:    number,
+		Number:    numberOf(k, hash),
 		Payload:   m.Payload,
 		GiveUp:    giveUp,
 	})

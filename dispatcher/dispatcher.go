@@ -185,6 +185,7 @@ func (d *Dispatcher) subscribe() ([]*bus.Subscription, error) {
 		{d.subject, d.onFrame},
 		{d.cfg.Namespace.Heartbeats(), d.onHeartbeat},
 		{d.cfg.Namespace.DispatcherStatuses(), d.onStatus},
+		{d.cfg.Namespace.Whys(), d.onWhy},
 		{d.cfg.Namespace.Hello(), d.onHello},
 	} {
 		subscription, err := d.conn.Subscribe(s.subject, s.handle)

@@ -125,7 +125,8 @@ func (c *collector) byName() {
 		{"messages_total", "Messages taken, by payload protocol.", "protocol", names[payloadProtocol](0, payloadProtocols), func(s *Stats) map[string]uint64 { return s.Protocols }},
 		{"answers_total", "Answers of nodes used, by status.", "status", names[bus.Status](1, len(counts.Answers)), func(s *Stats) map[string]uint64 { return s.Answers }},
 		{"resends_total", "Messages sent again, by cause.", "cause", names[routing.Cause](0, len(counts.Resent)), func(s *Stats) map[string]uint64 { return s.Resent }},
-		{"picks_total", "Nodes picked for session keys, by step of the ring.", "how", names[ring.How](0, len(counts.Picks)), func(s *Stats) map[string]uint64 { return s.Picks }},
+		{"picks_total", "Nodes picked for session keys, by the step that found them.", "how", append(names[ring.How](0, len(counts.Picks)), routing.Bound), func(s *Stats) map[string]uint64 { return s.Picks }},
+		{"node_state_changes_total", "Changes of nodes between open, at their limit and not to be picked, by reason.", "reason", names[routing.Reason](0, len(counts.Changes)), func(s *Stats) map[string]uint64 { return s.Changes }},
 		{"deliveries_total", "Messages that processors wanted to be sent, by outcome.", "outcome", names[bus.DeliveredStatus](1, int(bus.NoAssociation)+1), func(s *Stats) map[string]uint64 { return s.Deliveries }},
 		{"drops_total", "What went no further, by reason.", "reason", drops, func(s *Stats) map[string]uint64 { return s.Dropped }},
 		{"key_faults_total", "Messages without a readable session key, by fault.", "fault", names[key.Fault](1, key.Faults), func(s *Stats) map[string]uint64 { return s.Faults }},
@@ -158,9 +159,11 @@ func (c *collector) byNode() {
 	}{
 		{"node_share", "Share of the ring's slots, 0 to 1.", gauge, func(n *routing.NodeStats) float64 { return n.Share }},
 		{"node_capacity", "Messages a second, as the node says.", gauge, func(n *routing.NodeStats) float64 { return float64(n.Capacity) }},
+		{"node_weight", "1 minus the most used part of what the node may use: 1 idle, 0 at a limit, below beyond it.", gauge, func(n *routing.NodeStats) float64 { return n.Weight }},
+		{"node_keys", "Session keys used of late that have the node as theirs, as far as they are counted.", gauge, func(n *routing.NodeStats) float64 { return float64(n.Keys) }},
 		{"node_in_flight", "Messages sent to the node and not answered.", gauge, func(n *routing.NodeStats) float64 { return float64(n.InFlight) }},
 		{"node_in_flight_limit", "Messages in flight from which the node is at its limit.", gauge, func(n *routing.NodeStats) float64 { return float64(n.Limit) }},
-		{"node_sessions", "Session keys bound to the node.", gauge, func(n *routing.NodeStats) float64 { return float64(n.Sessions) }},
+		{"node_sessions", "Session keys with messages in flight to the node.", gauge, func(n *routing.NodeStats) float64 { return float64(n.Sessions) }},
 		{"node_answered_total", "Messages that the node was the first to answer.", counter, func(n *routing.NodeStats) float64 { return float64(n.Answered) }},
 	} {
 		c.nodes = append(c.nodes, nodeNumber{c.desc(n.name, n.help, "node"), n.kind, n.value})

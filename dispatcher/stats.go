@@ -43,8 +43,10 @@ const (
 	DropDelivered
 	// DropHello is a dispatcher's hello that is malformed.
 	DropHello
+	// DropWhy is an operator's question that is malformed.
+	DropWhy
 
-	drops = int(DropHello) + 1
+	drops = int(DropWhy) + 1
 )
 
 // String is the reason as counters name it.
@@ -78,6 +80,8 @@ func (d Drop) String() string {
 		return "delivered"
 	case DropHello:
 		return "hello"
+	case DropWhy:
+		return "why"
 	default:
 		return fmt.Sprintf("drop(%d)", uint8(d))
 	}
@@ -122,7 +126,8 @@ type Stats struct {
 	Deliveries map[string]uint64 // messages that processors wanted to be sent, by outcome
 	Answers    map[string]uint64 // used, by status
 	Resent     map[string]uint64 // messages, by cause
-	Picks      map[string]uint64 // by the ring's step
+	Picks      map[string]uint64 // by the step that found a node, "bound" where a key's node is not its home
+	Changes    map[string]uint64 // changes of nodes' states, by reason, "open" where there is none
 	Dropped    map[string]uint64 // by reason
 	Faults     map[string]uint64 // messages keyed by association for want of a better key, by fault
 
@@ -163,6 +168,7 @@ func (d *Dispatcher) Stats() Stats {
 		Answers:      byName[bus.Status](core.Answers[:]),
 		Resent:       byName[routing.Cause](core.Resent[:]),
 		Picks:        byName[ring.How](core.Picks[:]),
+		Changes:      byName[routing.Reason](core.Changes[:]),
 		Dropped:      byName[routing.Drop](core.Dropped[:]),
 		Faults:       byName[key.Fault](faults[:]),
 		NoResponders: d.count.noResponders.Load(),
@@ -172,6 +178,10 @@ func (d *Dispatcher) Stats() Stats {
 		Twins:        uint64(d.twins.count()), //nolint:gosec // positive
 		Checksum:     core.Checksum,
 		Nodes:        core.Nodes,
+	}
+
+	if core.Bound > 0 {
+		s.Picks[routing.Bound] = core.Bound
 	}
 
 	maps.Copy(s.Dropped, byName[Drop](loaded(d.count.dropped[:])))

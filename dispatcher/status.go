@@ -68,7 +68,7 @@ func (d *Dispatcher) Status() bus.DispatcherStatus {
 func nodeView(n *routing.NodeStats) bus.NodeView {
 	return bus.NodeView{
 		ID: n.ID, Status: n.Status.String(), Reason: n.Reason, Capacity: n.Capacity, Share: n.Share, Weight: n.Weight,
-		InFlight: n.InFlight, Limit: n.Limit, HardCap: n.HardCap, Sessions: n.Sessions, Answered: n.Answered,
+		InFlight: n.InFlight, Limit: n.Limit, HardCap: n.HardCap, Sessions: n.Sessions, Keys: n.Keys, Answered: n.Answered,
 		CPU: n.Reported.CPU, Memory: n.Reported.Memory,
 		MessagesPerSecond: n.Reported.MessagesPerSecond, ResponseMicros: n.Reported.ResponseMicros,
 	}

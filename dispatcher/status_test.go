@@ -12,6 +12,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"skyring/protocol/bus"
+	"skyring/protocol/key"
 )
 
 func TestStatusIsAnsweredOverTheBus(t *testing.T) {
@@ -60,6 +61,66 @@ func TestStatusIsAnsweredOverTheBus(t *testing.T) {
 
 	if len(d1.Nodes) != 1 || d1.Nodes[0].ID != "n1" || d1.Nodes[0].Status != "open" || d1.Nodes[0].Share != 1 || d1.Nodes[0].Answered != 1 {
 		t.Errorf("%+v", d1.Nodes)
+	}
+
+	if n := d1.Nodes[0]; n.Limit != 1024 || n.HardCap != 2048 || n.Keys != 1 || n.Weight <= 0 || n.Weight > 1 || n.Reason != "" {
+		t.Errorf("%+v", n)
+	}
+
+	if d1.Policy != "skyring" || d1.RingBits != 16 || d1.RingEpsilon != 0 {
+		t.Errorf("%+v", d1)
+	}
+}
+
+func TestWhyIsAnsweredOverTheBus(t *testing.T) {
+	url := startNATS(t, -1).ClientURL()
+	s := newStore()
+	startNode(t, url, "n1", s)
+	startNode(t, url, "n2", s)
+
+	f := startDispatcher(t, url, testConfig("d1"))
+	f.ready(t, 2)
+
+	a := stations(t, f, 1)[0]
+	a.listen()
+	a.send(0, unknownPPID, "x")
+	eventually(t, "the receipt", func() bool { return a.received() == 1 })
+
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+
+	asker := connect(t, url)
+	k := key.Association(nil, 1)
+
+	if err := asker.Publish(testNamespace.Whys(), "", []byte{1, 33}); err != nil { // malformed
+		t.Fatal(err)
+	}
+
+	data, err := asker.Request(ctx, testNamespace.Whys(), bus.Why{Key: k}.Append(nil))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	e, err := bus.DecodeJSON[bus.Explanation](data)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	server := "n1"
+	if s.of("n2") > 0 {
+		server = "n2"
+	}
+
+	if e.ID != "d1" || e.Key != key.Format(k) || uint64(e.Hash) != key.Hash(k) || e.Policy != "skyring" || len(e.Nodes) != 2 {
+		t.Errorf("%+v", e)
+	}
+
+	if e.Binding != server || e.Home != server || e.Taken != server || e.How != "home" || len(e.Skipped) != 0 || e.Unanswered != 0 {
+		t.Errorf("%s served the key's first message, which was the first of all: %+v", server, e)
+	}
+
+	if n := f.Stats().Dropped["why"]; n != 1 {
+		t.Errorf("%d malformed questions counted", n)
 	}
 }
 

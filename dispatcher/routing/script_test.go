@@ -145,6 +145,8 @@ func (s *scene) run(t *testing.T, line string) {
 		"disconnect": func(*testing.T, arguments) { s.core.Disconnected(s.now) },
 		"reconnect":  func(*testing.T, arguments) { s.core.Reconnected(s.now) },
 		"stats":      s.stats,
+		"why":        s.why,
+		"keys":       s.keys,
 	}
 
 	command := commands[fields[0]]
@@ -208,6 +210,8 @@ func (s *scene) heartbeat(t *testing.T, a arguments) {
 
 	beat.Sequence = uint64(a.number(t, "sequence", int(beat.Sequence)+1))
 	beat.Capacity = uint32(a.number(t, "capacity", 100))
+	beat.CPU = float64(a.number(t, "cpu", 0)) / 100
+	beat.Memory = float64(a.number(t, "memory", 0)) / 100
 	beat.State = map[string]bus.NodeState{"": bus.Ready, "starting": bus.Starting, "draining": bus.Draining, "leaving": bus.Leaving}[a["state"]]
 
 	s.core.Heartbeat(s.now, beat)
@@ -399,7 +403,7 @@ func (s *scene) done() {
 	}
 }
 
-// pass ms=N step=N
+// pass ms=N step=N beats=1: with heartbeats of all nodes each second
 func (s *scene) pass(t *testing.T, a arguments) {
 	t.Helper()
 
@@ -408,7 +412,41 @@ func (s *scene) pass(t *testing.T, a arguments) {
 		s.now = min(s.now+step, end)
 		s.core.Tick(s.now)
 		s.done()
+
+		if a["beats"] != "" && s.now%time.Second == 0 {
+			for _, h := range s.nodes {
+				h.Sequence++
+				s.core.Heartbeat(s.now, *h)
+			}
+		}
 	}
+}
+
+// keys prints how many keys each node has of late
+func (s *scene) keys(*testing.T, arguments) {
+	for _, n := range s.core.Stats().Nodes {
+		fmt.Fprintf(&s.out, "%s has %d; ", n.ID, n.Keys)
+	}
+
+	s.out.WriteString("\n")
+}
+
+// why key=K
+func (s *scene) why(_ *testing.T, a arguments) {
+	e := s.core.Explain(&routing.Message{Key: []byte(a["key"]), Hash: xxh3.HashString(a["key"])})
+	fmt.Fprintf(&s.out, "%s: %d unanswered", a["key"], e.Unanswered)
+
+	if e.Node != "" {
+		fmt.Fprintf(&s.out, " at %s", e.Node)
+	}
+
+	fmt.Fprintf(&s.out, ", home %s, bound to %q", e.Home, e.Binding)
+
+	for _, k := range e.Skipped {
+		fmt.Fprintf(&s.out, ", not %s (%s)", k.Node, k.Reason)
+	}
+
+	fmt.Fprintf(&s.out, ", goes to %q by %s\n", e.Taken, e.How)
 }
 
 func (s *scene) stats(*testing.T, arguments) {

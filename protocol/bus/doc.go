@@ -12,6 +12,7 @@
 //	    +-----> skyring.<ns>.dlv.<id>     delivered frames
 //
 //	operator --- skyring.<ns>.status.disp     empty query, DispatcherStatus of each dispatcher
+//	         --- skyring.<ns>.why.disp        Why, Explanation of each dispatcher
 //	         --- skyring.<ns>.status.node     empty query, NodeStatus of each processor
 //	         --- skyring.<ns>.ask.<id>        NodeRequest, NodeReply
 //

@@ -26,6 +26,7 @@ const (
 	kindDelivered
 
 	kindNodeRequest kind = 32
+	kindWhy         kind = 33
 )
 
 // FrameError tells why bytes from the bus were refused. Nothing of a refused

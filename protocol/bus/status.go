@@ -83,7 +83,7 @@ type NodeStatus struct {
 }
 
 // AppendJSON appends a status or reply as JSON.
-func AppendJSON[T DispatcherStatus | NodeStatus | NodeReply](dst []byte, v *T) ([]byte, error) {
+func AppendJSON[T DispatcherStatus | NodeStatus | NodeReply | Explanation](dst []byte, v *T) ([]byte, error) {
 	b, err := json.Marshal(v)
 	if err != nil {
 		return dst, fmt.Errorf("status as JSON: %w", err)
@@ -93,7 +93,7 @@ func AppendJSON[T DispatcherStatus | NodeStatus | NodeReply](dst []byte, v *T) (
 }
 
 // DecodeJSON reads what AppendJSON writes. An answer without an id is none.
-func DecodeJSON[T DispatcherStatus | NodeStatus | NodeReply](b []byte) (*T, error) {
+func DecodeJSON[T DispatcherStatus | NodeStatus | NodeReply | Explanation](b []byte) (*T, error) {
 	v := new(T)
 	if err := json.Unmarshal(b, v); err != nil {
 		return nil, fmt.Errorf("status from JSON: %w", err)
@@ -108,6 +108,8 @@ func DecodeJSON[T DispatcherStatus | NodeStatus | NodeReply](b []byte) (*T, erro
 		id = v.ID
 	case *NodeReply:
 		id = v.Status.ID
+	case *Explanation:
+		id = v.ID
 	}
 
 	if err := ValidateID(id); err != nil {

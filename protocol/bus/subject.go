@@ -39,6 +39,9 @@ func (n Namespace) Hello() string { return n.subject("hello") }
 // its DispatcherStatus.
 func (n Namespace) DispatcherStatuses() string { return n.subject("status.disp") }
 
+// Whys is the subject on which every dispatcher answers a Why with an Explanation.
+func (n Namespace) Whys() string { return n.subject("why.disp") }
+
 // NodeStatuses is the subject on which every processor answers a query with its
 // NodeStatus.
 func (n Namespace) NodeStatuses() string { return n.subject("status.node") }

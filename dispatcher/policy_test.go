@@ -1,0 +1,95 @@
+package dispatcher_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"skyring/dispatcher"
+	"skyring/ring/policy"
+)
+
+// Any policy of the list picks in a dispatcher: messages are served once, in order, also when a node is killed.
+func TestOtherPoliciesPick(t *testing.T) {
+	var names []string
+	for _, d := range policy.List() {
+		names = append(names, d.Name)
+	}
+
+	for _, name := range []string{"least-connections", "round-robin", "paper", "maglev"} {
+		t.Run(name, func(t *testing.T) {
+			if !slices.Contains(names, name) {
+				t.Fatalf("not among %q", names)
+			}
+
+			testPolicy(t, name)
+		})
+	}
+}
+
+func testPolicy(t *testing.T, name string) {
+	t.Helper()
+
+	url := startNATS(t, -1).ClientURL()
+	s := newStore()
+
+	nodes := map[string]*node{}
+	for _, id := range []string{"n1", "n2", "n3"} {
+		nodes[id] = startNode(t, url, id, s)
+	}
+
+	cfg := testConfig("d1")
+	cfg.Policy = name
+
+	f := startDispatcher(t, url, cfg)
+	f.ready(t, 3)
+
+	const (
+		associations = 8
+		messages     = 40
+	)
+
+	all := stations(t, f, associations)
+	for _, a := range all {
+		a.listen()
+	}
+
+	for i := range messages {
+		if i == messages/2 {
+			nodes["n2"].kill()
+		}
+
+		for _, a := range all {
+			a.send(0, unknownPPID, fmt.Sprint(i))
+		}
+	}
+
+	eventually(t, "all receipts", func() bool {
+		received := 0
+		for _, a := range all {
+			received += a.received()
+		}
+
+		return received == associations*messages
+	})
+	s.check(t, associations*messages)
+
+	if st := f.Status(); st.Policy != name {
+		t.Errorf("the policy is %q", st.Policy)
+	}
+
+	if name == "round-robin" && (s.of("n1") == 0 || s.of("n3") == 0) {
+		t.Errorf("n1 served %d, n3 %d", s.of("n1"), s.of("n3"))
+	}
+}
+
+func TestUnknownPoliciesAreNamed(t *testing.T) {
+	cfg := dispatcher.DefaultConfig()
+	cfg.Policy = "sky-ring"
+
+	err := cfg.Validate()
+	if err == nil || !strings.Contains(err.Error(), `policy: "sky-ring" is no policy: skyring, `) {
+		t.Errorf("%v", err)
+	}
+}
