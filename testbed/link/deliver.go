@@ -53,6 +53,7 @@ func (e *Emulator) nextDue() (delivery, *net.UDPConn, bool) {
 	if !ok {
 		return delivery{}, nil, false
 	}
+	e.stats.Lag = max(e.stats.Lag, now-d.at)
 	if d.way == ToClient {
 		return d, e.front, true
 	}

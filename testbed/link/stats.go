@@ -5,6 +5,7 @@ import (
 	"io"
 	"iter"
 	"strings"
+	"time"
 )
 
 // Reason says why a packet was dropped.
@@ -41,6 +42,8 @@ type Stats struct {
 	Seen    int // client addresses that ever spoke
 	Rebinds int // times that all clients got new ports
 	Ways    [ways]WayStats
+	// Lag is the longest time by which a packet was sent later than it was due: the emulation is no truer than that.
+	Lag time.Duration
 }
 
 // WayStats are the packets of one way. Received and Duplicated together are what was delivered, was dropped, and is under
@@ -88,9 +91,10 @@ func (s WayStats) String() string {
 	return b.String()
 }
 
-// WriteText writes a line for each way, and one for the clients when they are many or their ports changed.
+// WriteText writes a line for each way, one for the clients, and how late this machine was at worst.
 func (s Stats) WriteText(w io.Writer) error {
-	_, err := fmt.Fprintf(w, "to target: %s\nto client: %s\nclients: %d seen, %d at the end, ports changed %d times\n",
-		s.Ways[ToTarget], s.Ways[ToClient], s.Seen, s.Clients, s.Rebinds)
+	_, err := fmt.Fprintf(w, "to target: %s\nto client: %s\nclients: %d seen, %d at the end, ports changed %d times\n"+
+		"this machine was late by %s at most\n",
+		s.Ways[ToTarget], s.Ways[ToClient], s.Seen, s.Clients, s.Rebinds, s.Lag.Round(time.Microsecond))
 	return err
 }

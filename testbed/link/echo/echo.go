@@ -82,9 +82,9 @@ func (r *Result) At(q float64) time.Duration {
 // String is one line for people.
 func (r *Result) String() string {
 	there, back := r.Link.Ways[link.ToTarget], r.Link.Ways[link.ToClient]
-	return fmt.Sprintf("%d of %d echoed, p50 %.3f s, p99 %.3f s, max %.3f s; %d of %d packets lost",
+	return fmt.Sprintf("%d of %d echoed, p50 %.3f s, p99 %.3f s, max %.3f s; %d of %d packets lost; emulator late by %.3f s at most",
 		r.Echoed, r.Sent, r.At(0.5).Seconds(), r.At(0.99).Seconds(), r.At(1).Seconds(),
-		there.Dropped(link.Lost)+back.Dropped(link.Lost), there.Received+back.Received)
+		there.Dropped(link.Lost)+back.Dropped(link.Lost), there.Received+back.Received, r.Link.Lag.Seconds())
 }
 
 // Run measures, which takes Duration and a few round trips. The error is ctx's, or says what did not come about: an
