@@ -56,7 +56,7 @@ type Choice struct {
 // table it returns the same on every machine. Emergencies and a key's first pick: see Choose.
 func (r *Ring) Pick(hash uint64, avoid int) Choice {
 	x := hash * golden
-	if n := r.owners[x>>(r.shift&63)]; int(n) != avoid && r.pools[openPool].has(n) {
+	if n := r.owner(x >> (r.shift & 63)); int(n) != avoid && r.pools[openPool].admits(n) {
 		return Choice{Node: int(n)}
 	}
 
@@ -79,7 +79,7 @@ func (r *Ring) away(x uint64, avoid int) Choice {
 func (r *Ring) chain(p *pool, x uint64, avoid int) Choice {
 	for probe := uint8(1); probe <= chainProbes; probe++ {
 		x *= golden
-		if n := r.owners[x>>(r.shift&63)]; int(n) != avoid && p.has(n) {
+		if n := r.owner(x >> (r.shift & 63)); int(n) != avoid && p.has(n) {
 			return Choice{Node: int(n), How: Chain, Probes: probe}
 		}
 	}

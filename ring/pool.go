@@ -19,6 +19,7 @@ const (
 // children of v at 2v and 2v+1, node i at leaves+i) makes the choice by rank among a
 // thousand nodes as quick as ten steps.
 type pool struct {
+	missing atomic.Int64                       // nodes that are not in, or 1 in a ring without nodes
 	members [(MaxNodes + 1) / 64]atomic.Uint64 // bit i%64 of word i/64: node i is in; no index can be out of it
 	weights []atomic.Uint64                    // tree: slots of the members below
 }
@@ -26,6 +27,10 @@ type pool struct {
 // start puts all nodes in, each with its share as its weight.
 func (p *pool) start(share []uint32, leaves int) {
 	p.weights = make([]atomic.Uint64, 2*leaves)
+
+	if len(share) == 0 {
+		p.missing.Store(1)
+	}
 
 	for i, weight := range share {
 		p.members[i/64].Or(1 << (i % 64))
@@ -48,12 +53,18 @@ func (p *pool) set(i, leaves int, weight uint32) {
 		p.weights[v].Add(uint64(weight) - old)
 	}
 
+	// The count is never less than what picks see of the bits.
 	if weight != 0 {
 		p.members[i/64].Or(1 << (i % 64))
+		p.missing.Add(-1)
 	} else {
+		p.missing.Add(1)
 		p.members[i/64].And(^uint64(1 << (i % 64)))
 	}
 }
+
+// admits is has for an owner of a slot, quicker where all nodes are in.
+func (p *pool) admits(owner uint16) bool { return p.missing.Load() == 0 || p.has(owner) }
 
 // has is false past the last node, so that a ring without nodes, whose slots all
 // say 0, needs no case of its own.

@@ -100,7 +100,7 @@ func (r *Ring) PickNew(hash uint64, avoid int) Choice {
 // search goes from the home on through a pool; How is None where nobody is in it but avoid.
 func (r *Ring) search(p *pool, hash uint64, avoid int) Choice {
 	x := hash * golden
-	if n := r.owners[x>>(r.shift&63)]; int(n) != avoid && p.has(n) {
+	if n := r.owner(x >> (r.shift & 63)); int(n) != avoid && p.has(n) {
 		return Choice{Node: int(n)}
 	}
 

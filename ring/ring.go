@@ -32,7 +32,8 @@ type Node struct {
 // [0, Len()).
 type Ring struct {
 	// Static after Build.
-	owners []uint16 // owner of each slot; all 0 where there is no node
+	narrow []uint8  // owner of each slot, in rings of at most 256 nodes: half the table is twice as much of it in the nearest cache
+	owners []uint16 // the same in larger rings; one of the two is nil. All 0 where there is no node
 	shift  uint     // 64 - Config.Bits
 	nodes  []Node   // ascending by id
 	slots  []uint32 // slots held, per node
@@ -62,18 +63,33 @@ func Build(nodes []Node, cfg Config) (*Ring, error) {
 		nodes: sorted,
 		slots: make([]uint32, len(sorted)),
 	}
-	r.owners = place(sorted, cfg)
+	owners := place(sorted, cfg)
 
 	if len(sorted) > 0 {
-		for _, n := range r.owners {
+		for _, n := range owners {
 			r.slots[n]++
 		}
 	}
 
-	r.sum = checksum(sorted, r.owners)
+	r.sum = checksum(sorted, owners)
+	r.keep(owners)
 	r.start(sorted, r.slots)
 
 	return r, nil
+}
+
+// keep makes owners the table.
+func (r *Ring) keep(owners []uint16) {
+	if len(r.nodes) > math.MaxUint8+1 {
+		r.owners = owners
+
+		return
+	}
+
+	r.narrow = make([]uint8, len(owners))
+	for s, n := range owners {
+		r.narrow[s] = uint8(n)
+	}
 }
 
 // Validate reports every fault of a configuration and of a set of nodes, which are ascending by id: see Build.
@@ -135,17 +151,25 @@ func (r *Ring) Index(id string) (int, bool) {
 }
 
 // Slots returns the number of slots of the ring.
-func (r *Ring) Slots() int { return len(r.owners) }
+func (r *Ring) Slots() int { return 1 << (64 - r.shift) }
 
 // Owner returns the index of the node that owns a slot in [0, Slots()), NoNode in a
 // ring without nodes.
 func (r *Ring) Owner(slot int) int {
-	n := int(r.owners[slot])
 	if len(r.nodes) == 0 {
 		return NoNode
 	}
 
-	return n
+	return int(r.owner(uint64(slot)))
+}
+
+// owner returns the owner of a slot, 0 in a ring without nodes. The comparison that chooses the table is the one that guards the access.
+func (r *Ring) owner(slot uint64) uint16 {
+	if slot < uint64(len(r.narrow)) {
+		return uint16(r.narrow[slot])
+	}
+
+	return r.owners[slot]
 }
 
 // Share returns how many slots a node owns.

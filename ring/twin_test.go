@@ -388,3 +388,36 @@ func TestEachStepIsMet(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestTablesOfEitherWidth: rings of up to 256 nodes keep their owners in bytes, larger ones do not.
+func TestTablesOfEitherWidth(t *testing.T) {
+	for _, n := range []int{255, 256, 257, 300} {
+		r := build(t, members(n, 1, 2, 3), ring.Config{Bits: 10})
+		shares := make([]int, n)
+
+		for slot := range r.Slots() {
+			shares[r.Owner(slot)]++
+		}
+
+		for i, share := range shares {
+			if share != r.Share(i) {
+				t.Errorf("node %d of %d owns %d slots and has %d", i, n, share, r.Share(i))
+			}
+		}
+
+		for round := range 3 {
+			for i := range n {
+				if round > 0 {
+					stir(r, i, hashOf(n*round+i))
+				}
+			}
+
+			s := known(r)
+			for _, q := range queries(1000, n) {
+				if got, want := r.Choose(q), naivePick(r, s, q); got != want {
+					t.Fatalf("%+v of %d nodes: got %+v, want %+v", q, n, got, want)
+				}
+			}
+		}
+	}
+}
