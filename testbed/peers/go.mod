@@ -1,0 +1,27 @@
+module skyring/testbed/peers
+
+go 1.26.0
+
+replace skyring => ../..
+
+require (
+	github.com/authzed/consistent v0.4.0
+	github.com/dgryski/go-jump v0.0.0-20170409065014-e1f439676b57
+	github.com/dgryski/go-rendezvous v0.0.0-20200823014737-9f7001d12a5f
+	github.com/golang/groupcache v0.0.0-20241129210726-2c02b8208cf8
+	github.com/kkdai/maglev v0.2.0
+	github.com/serialx/hashring v0.0.0-20200727003509-22c0c7ab6b1b
+	github.com/zeebo/xxh3 v1.1.0
+	github.com/zeromicro/go-zero v1.10.3
+	skyring v0.0.0-00010101000000-000000000000
+	stathat.com/c/consistent v1.0.0
+)
+
+require (
+	github.com/dchest/siphash v1.2.2 // indirect
+	github.com/klauspost/cpuid/v2 v2.4.0 // indirect
+	github.com/spaolacci/murmur3 v1.1.0 // indirect
+	golang.org/x/sys v0.50.0 // indirect
+)
+
+replace stathat.com/c/consistent => github.com/stathat/consistent v1.0.0

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"slices"
+	"strconv"
+	"strings"
+
+	"skyring/testbed/ringbench"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Args[1:], os.Stdout, os.Stderr)
+
+	stop()
+
+	switch {
+	case errors.Is(err, flag.ErrHelp):
+	case err != nil:
+		fmt.Fprintln(os.Stderr, "peers:", err)
+		os.Exit(1) //nolint:forbidigo // main of a command of its own module
+	}
+}
+
+// run measures, then writes rows to stdout and the table to stderr.
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	flags := flag.NewFlagSet("peers", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+
+	numbers := flags.String("nodes", "16,64,1000", "numbers of nodes")
+	rounds := flags.Int("rounds", 15, "timed rounds of look-ups")
+	builds := flags.Int("builds", 3, "timed builds")
+	lookups := flags.Int("lookups", 1<<14, "look-ups a round")
+	counted := flags.Int("keys", 1<<20, "keys counted for evenness and movement")
+	raw := flags.Bool("raw", false, "keep each round in the rows")
+
+	if err := flags.Parse(args); err != nil {
+		return err
+	}
+
+	nodes, err := parseNodes(*numbers)
+	if err != nil {
+		return err
+	}
+
+	rows, err := ringbench.Run(ctx, ringbench.Options{
+		Candidates: slices.Concat(ringbench.Ours(), peers()),
+		Nodes:      nodes,
+		Rounds:     *rounds,
+		Builds:     *builds,
+		Lookups:    *lookups,
+		Keys:       *counted,
+		KeepRounds: ringbench.RoundsKept(*raw),
+	})
+	if err != nil {
+		return err
+	}
+
+	encoder := json.NewEncoder(stdout)
+	for _, row := range rows {
+		if err := encoder.Encode(row); err != nil {
+			return fmt.Errorf("write rows: %w", err)
+		}
+	}
+
+	return ringbench.Print(stderr, rows, ringbench.Ours()[0].Name)
+}
+
+func parseNodes(list string) ([]int, error) {
+	var out []int
+
+	for field := range strings.SplitSeq(list, ",") {
+		n, err := strconv.Atoi(strings.TrimSpace(field))
+		if err != nil {
+			return nil, fmt.Errorf("-nodes %s: %q is no number: want some such as 16,1000", list, field)
+		}
+
+		out = append(out, n)
+	}
+
+	return out, nil
+}
