@@ -1,8 +1,8 @@
 package dispatcher_test
 
 import (
-	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -61,7 +61,7 @@ func testPolicy(t *testing.T, name string) {
 		}
 
 		for _, a := range all {
-			a.send(0, unknownPPID, fmt.Sprint(i))
+			a.send(0, unknownPPID, strconv.Itoa(i))
 		}
 	}
 

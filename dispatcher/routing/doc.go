@@ -5,7 +5,7 @@
 //
 //	Submit --> session (one key's unanswered messages)
 //	              |  strand: those of one association, in order of arrival
-//	              |  pick: ring, own in-flight counts            no room: parked,
+//	              |  pick: policy, own in-flight counts          no room: parked,
 //	              v                                              associations take turns
 //	           node (one for all of the key that is in flight)
 //	              |  outbox: up to Window messages, strand by strand in turns, and of a strand
@@ -27,7 +27,23 @@
 //	                     back again after it was away: all in flight goes again
 //
 // A node that answers late has a queue. The deadline follows its response, and the limit
-// of messages in flight its throughput (response.go).
+// of messages in flight its response and throughput (response.go).
+//
+// # Picks
+//
+// Which node a key gets a policy decides, by default the slot ring (skyring/ring/policy). It is made for a set of
+// nodes (PolicyWanted, SetPolicy) and told at once what the core counts, and at heartbeats what nodes report:
+//
+//	open        takes messages
+//	at-limit    as many messages or bytes in flight as its limit (at once), or at its CPU or memory threshold (from a
+//	            heartbeat on, and for the hysteresis at least): takes none while another is open
+//	ineligible  starting, draining, suspect, stalled or dead: takes none
+//
+// A node's weight is 1 minus the most used part of what it may use: CPU, memory, rate, response, messages in flight
+// (strain.go). It decides where no node is open.
+//
+// A few stations make any hash uneven. So keys are bound to nodes, within a bound on keys for each node, where the policy can do
+// that (binding.go). Above 512 keys a node chance evens them out, and the ring alone decides. Explain tells of any key where it goes, and why.
 //
 // Nobody mutes a station by sending under its key: the strands of a key take turns, and a
 // message that is refused leaves no gap.
