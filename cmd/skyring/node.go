@@ -21,8 +21,8 @@ const (
 func nodeCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "node",
-		Short: "take processors out of service and put them back",
-		Long: `Takes processors out of service and puts them back. Without --nats it asks at the NATS of the configuration,
+		Short: "take processors out of service and put them back, and change their capacity",
+		Long: `Takes processors out of service and puts them back, and changes their capacity. Without --nats it asks at the NATS of the configuration,
 or at that of a running 'skyring up' on this machine.`,
 	}
 	cmd.AddCommand(
@@ -30,6 +30,7 @@ or at that of a running 'skyring up' on this machine.`,
 			`The processor stays up and in the ring, but gets no messages until 'skyring node undrain', also after a
 restart: Redis keeps it. Its sessions go on at other processors. Nothing is lost, and no session is interrupted.`),
 		administrationCommand(bus.Undrain, "put a drained processor back into service", ""),
+		weightCommand(),
 	)
 
 	return cmd
@@ -78,7 +79,7 @@ type administration struct {
 }
 
 func (a *administration) run(ctx context.Context, wait bool) error {
-	status, err := a.ask(ctx, a.act)
+	status, err := a.ask(ctx, bus.NodeRequest{Administration: a.act})
 	if err != nil {
 		return err
 	}
@@ -100,8 +101,10 @@ func (a *administration) run(ctx context.Context, wait bool) error {
 }
 
 // ask has the node do something.
-func (a *administration) ask(ctx context.Context, act bus.Administration) (*bus.NodeStatus, error) {
-	data, err := a.conn.Request(ctx, a.namespace.Ask(a.id), bus.NodeRequest{Administration: act}.Append(nil))
+func (a *administration) ask(ctx context.Context, request bus.NodeRequest) (*bus.NodeStatus, error) {
+	act := request.Administration
+
+	data, err := a.conn.Request(ctx, a.namespace.Ask(a.id), request.Append(nil))
 	if errors.Is(err, bus.ErrNoResponders) {
 		return nil, a.unknown(ctx)
 	}

@@ -25,9 +25,10 @@ Redis. It keeps nothing itself: any number of processors run side by side, and a
 ended. Start one more to scale; stop one with SIGTERM and it drains.
 
 Its share of the ring is its capacity (messages a second that it sustains) over the sum of all.
-` + settingsHelp,
+` + calibrateHelp + settingsHelp,
 		Example: `  skyring processor --id p1 --nats nats://127.0.0.1:4222 --redis redis://127.0.0.1:6379
-  skyring processor --id p2 --capacity 4000`,
+  skyring processor --id p2 --capacity 4000
+  skyring processor --calibrate --redis redis://127.0.0.1:6379`,
 		Args: exactArgs(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			c, err := s.load()
@@ -45,6 +46,7 @@ Its share of the ring is its capacity (messages a second that it sustains) over 
 	stringFlag(cmd, &s, "redis", "URL of the Redis server: redis://host:port, unix:///path", func(c *Config) *string { return &c.Redis.URL })
 	capacityFlag(cmd, &s)
 	metricsFlag(cmd, &s)
+	calibrateFlags(cmd, &s)
 	printConfigFlag(cmd, &s)
 
 	return cmd

@@ -112,11 +112,11 @@ func (r *rounds) run(ctx context.Context, all time.Duration, tell func(Round)) (
 	short := all / perRound
 	for {
 		o, more := s.next()
-		took := short
+		left, took := time.Until(deadline), short
 		if o.long {
-			took = longRound * short
+			took = max(lastRound*short, min(longRound*short, left))
 		}
-		if !more || len(result.Rounds) > 0 && time.Until(deadline) < took {
+		if !more || len(result.Rounds) > 0 && left < took {
 			break
 		}
 		round, err := r.one(ctx, o, took)

@@ -6,9 +6,10 @@ const (
 	firstRate = 500.0   // messages a second of the first round
 	lastRate  = 1 << 22 // more is not offered
 	fine      = 1.1     // the best rate that holds and the lowest one that does not are no further apart
-	retreat   = 0.93    // what is left of a rate that does not hold for longer
+	retreat   = 0.85    // what is left of a rate that does not hold for longer
 	perRound  = 20      // part of the whole time that a round takes
-	longRound = 4       // rounds that the confirmation takes
+	longRound = 4       // rounds that the confirmation takes, if there is time
+	lastRound = 2       // rounds that it takes at least
 )
 
 // search looks for the highest rate that holds. It is a value without time: it says what to offer next, and is told how that was.
