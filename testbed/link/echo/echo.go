@@ -36,12 +36,12 @@ type Config struct {
 	SCTP transport.Config
 }
 
-// DefaultConfig is what terminals of a GEO network send: 20 messages of 128 bytes a second each, in order, over a round
+// DefaultConfig is what terminals of a GEO network send: 20 messages of 128 bytes a second each, over four streams and a round
 // trip of 600 ms.
 func DefaultConfig() Config {
 	return Config{
 		Link:         link.Direction{Delay: 300 * time.Millisecond},
-		Associations: 10, Rate: 20, Streams: 1, Duration: 20 * time.Second, Size: 128, Seed: 1,
+		Associations: 10, Rate: 20, Streams: 4, Duration: 20 * time.Second, Size: 128, Seed: 1,
 		SCTP: transport.DefaultConfig(),
 	}
 }
