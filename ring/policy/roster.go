@@ -60,6 +60,8 @@ func (r *roster) turn(from, avoid int) (ring.Choice, int) {
 // With RespectLimits a message is not lost while a node is open, the best weight of these takes it, and the last resort follows.
 func (m *members) unserved(avoid int, own bool) ring.Choice {
 	switch {
+	case m.limits != IgnoreLimits && m.exhausted(avoid):
+		return m.resort(avoid)
 	case m.limits != IgnoreLimits:
 		if i := m.lightest(avoid); i != ring.NoNode {
 			return ring.Choice{Node: i, How: ring.Spill}
