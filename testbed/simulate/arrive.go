@@ -78,7 +78,8 @@ func (s *simulation) come(rank, user int32) {
 		serial:  m.serial,
 		inUse:   true,
 	}
-	m.dispatcher = int32(s.stations.number(int(rank)) % s.stations.associations % uint64(len(s.dispatchers)))
+	m.station = s.stations.station(int(rank))
+	m.dispatcher = int32(s.stations.association(m.station) % uint64(len(s.dispatchers)))
 
 	s.tally.come(m, s.now)
 	s.submit(i)

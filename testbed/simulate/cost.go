@@ -35,7 +35,7 @@ func MeasurePick(ctx context.Context, c Config) (float64, error) {
 	m.hearAll(s)
 
 	for i := range m.queries {
-		m.queries[i] = s.stations.query(s.stations.popularity.draw(s.ranks) - 1)
+		m.queries[i] = s.stations.query(s.stations.station(s.stations.popularity.draw(s.ranks) - 1))
 		m.queries[i].Avoid = ring.NoNode
 	}
 

@@ -58,12 +58,14 @@ func (c *crowd) number(rank int) uint64 {
 // station is the id of the station of a rank.
 func (c *crowd) station(rank int) uint64 { return c.number(rank) * c.spacing }
 
-// query is what a policy is asked for the station of a rank; Avoid is the caller's.
-func (c *crowd) query(rank int) policy.Query {
-	station := c.station(rank)
+// association is by which a station comes.
+func (c *crowd) association(station uint64) uint64 { return station / c.spacing % c.associations }
+
+// query is what a policy is asked for a station; Avoid is the caller's.
+func (c *crowd) query(station uint64) policy.Query {
 	c.key = key.Station(c.key[:0], station)
 
-	return policy.Query{Hash: xxh3.Hash(c.key), Number: station, Source: station / c.spacing % c.associations}
+	return policy.Query{Hash: xxh3.Hash(c.key), Number: station, Source: c.association(station)}
 }
 
 // mix is the finalizer of MurmurHash3 (A. Appleby).

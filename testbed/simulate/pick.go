@@ -25,7 +25,7 @@ func (s *simulation) pick(i int32) {
 	m := &s.messages[i]
 	d := &s.dispatchers[m.dispatcher]
 
-	q := s.stations.query(int(m.rank))
+	q := s.stations.query(m.station)
 	q.Avoid = ring.NoNode
 
 	if m.avoid != nobody {

@@ -22,6 +22,7 @@ type message struct {
 	arrived    int64 // ns
 	sent       int64 // ns of its last pick
 	work       int64 // ns at speed 1
+	station    uint64
 	rank       int32 // of its station
 	node       int32 // that has it, nobody before a pick
 	avoid      int32 // that did not answer, nobody for none
