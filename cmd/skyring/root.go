@@ -78,6 +78,7 @@ NATS, and keeps every session in Redis, so that any processor can go on with any
   skyring status, node              see what they do, and take processors out of service
   skyring stations                  play stations that log on and call each other, and judge it
   skyring station, pool, cdr        who may log on, channels of beams, call detail records
+  skyring compare, bench            picking algorithms on the same load; figures of this machine
   skyring link                      put a bad link between stations and a dispatcher
   skyring trace, session            look into captures, and into what Redis holds
 
@@ -95,7 +96,7 @@ configuration or input file.`,
 	root.AddCommand(
 		upCommand(), dispatcherCommand(), processorCommand(),
 		replayCommand(), traceCommand(), sessionCommand(),
-		ringCommand(), linkCommand(),
+		ringCommand(), compareCommand(), benchCommand(), linkCommand(), certCommand(),
 		stationCommand(), poolCommand(), cdrCommand(), stationsCommand(),
 		statusCommand(), nodeCommand(),
 	)
