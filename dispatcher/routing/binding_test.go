@@ -324,7 +324,7 @@ func TestBindingsHoldWhateverHappens(t *testing.T) {
 			"use": func(t *rapid.T) {
 				keys := len(r.core.Bindings())
 
-				for range 5 {
+				for range 2 {
 					open, idle := r.open(), r.core.Unanswered() == 0
 					to := r.use(t, rapid.Uint64Range(0, 60).Draw(t, "station"))
 

@@ -69,7 +69,7 @@ func (w *limitWorld) beat() {
 	w.core.Heartbeat(w.now, bus.Heartbeat{ID: "a", Incarnation: 1, Sequence: w.beats, State: bus.Ready, Capacity: 100, InFlightLimit: w.own})
 }
 
-// run lets messages come at a rate, as long as fewer than 20,000 are unanswered.
+// run lets messages come at a rate, as long as few enough are unanswered.
 func (w *limitWorld) run(d time.Duration, demand float64) {
 	for end := w.now + d; w.now < end; {
 		w.now += overloadTick
@@ -81,11 +81,11 @@ func (w *limitWorld) run(d time.Duration, demand float64) {
 			w.limits = append(w.limits, w.limit())
 		}
 
-		for w.owed += demand * overloadTick.Seconds(); w.owed >= 1; w.owed-- {
-			if w.core.Unanswered() < 20_000 {
-				w.submit()
-			}
+		for w.owed += demand * overloadTick.Seconds(); w.owed >= 1 && w.core.Unanswered() < waiting; w.owed-- {
+			w.submit()
 		}
+
+		w.owed = min(w.owed, 1)
 
 		w.fill()
 		w.serve()
@@ -169,7 +169,10 @@ func (w *limitWorld) settled(what string, last, want int) {
 	}
 }
 
-const flood = 1_000_000 // messages a second: more than any of these nodes can do
+const (
+	flood   = 10_000 // messages a second: more than any of these nodes can do
+	waiting = 5000   // messages unanswered at most, more than any hard cap
+)
 
 // A node that everybody floods has in flight what it does within the target, twice; when it slows down it gets less, and
 // when it is quick again more. None of its messages moves.
