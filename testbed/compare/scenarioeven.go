@@ -8,10 +8,11 @@ import (
 	"skyring/testbed/simulate"
 )
 
-// The paper's 10,000 operations over ten minutes, so that its 30 s come twenty times.
+// The paper's 10,000 operations over ten minutes, so that its 30 s come twenty times, after five in which boundaries settle.
 const (
 	evenOperations = 10_000
 	evenMinutes    = 10
+	evenSettling   = 5
 )
 
 // Variants of the rings.
@@ -33,8 +34,9 @@ func evenConfig(nodes []simulate.Node) simulate.Config {
 	c.Nodes = nodes
 	c.Stations = simulate.Stations{Count: evenOperations, Spacing: spacing}
 	c.Options.Limits = policy.IgnoreLimits
-	c.Duration = evenMinutes * time.Minute
-	c.Arrivals.Rate = evenOperations / c.Duration.Seconds()
+	c.Warmup = evenSettling * time.Minute
+	c.Duration = (evenSettling + evenMinutes) * time.Minute
+	c.Arrivals.Rate = evenOperations / (evenMinutes * time.Minute).Seconds()
 
 	return c
 }
@@ -146,7 +148,7 @@ func evenRingDynamic() scenario {
 			c.Failure.Detection = time.Second
 
 			for i := range nodes - 1 {
-				t := time.Duration(i+1) * time.Minute
+				t := time.Duration(evenSettling+i+1) * time.Minute
 				c.Events = append(c.Events,
 					simulate.Event{At: t, Node: i, Change: simulate.Lost},
 					simulate.Event{At: t + 30*time.Second, Node: i, Change: simulate.Added})

@@ -48,7 +48,7 @@ func paperScenario() scenario {
 		},
 		points: func() []point {
 			uneven := unequal(16, 2, 1, 2, 4, 8)
-			large := paperPoint(equal(256, paperWorkers), 0.9, studyLimit, 4*studyLimit, 400_000)
+			large := paperPoint(equal(256, paperWorkers), 0.9, studyLimit, 4*studyLimit, 250_000)
 
 			return concat(
 				each(atStudy(), paperPoint(equal(16, paperWorkers), 0.9, studyLimit, 4*studyLimit, 150_000), paperPolicies()...),

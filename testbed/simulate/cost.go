@@ -16,9 +16,9 @@ const (
 	costFilled   = 0.7   // part of the limit that is in flight meanwhile
 )
 
-// MeasurePick is how many nanoseconds a dispatcher of a Config is busy with its policy for one message on this machine, now: SetLoad and Pick when it comes and
-// SetLoad when it is answered, and its part of a Tick each second, with all nodes of the Config there, heartbeats heard and some seven tenths of the limits in flight. It is the median of 15 rounds of 4,000
-// messages. Errors: those of Run.
+// MeasurePick is how many nanoseconds a dispatcher of a Config is busy with its policy for one message on this machine: SetLoad and Pick when it
+// comes and SetLoad when it is answered, and its part of a Tick, with all nodes of the Config there, heartbeats heard and some seven tenths of
+// the limits in flight. It is the least of 15 rounds of 4,000 messages, as all that disturbs a round makes it longer. Errors: those of Run.
 func MeasurePick(ctx context.Context, c Config) (float64, error) {
 	if err := c.Validate(); err != nil {
 		return 0, err
@@ -52,9 +52,7 @@ func MeasurePick(ctx context.Context, c Config) (float64, error) {
 		}
 	}
 
-	slices.Sort(rounds)
-
-	return rounds[len(rounds)/2], nil
+	return slices.Min(rounds), nil
 }
 
 // meter is a dispatcher under measurement.
