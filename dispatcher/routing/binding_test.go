@@ -353,3 +353,30 @@ func TestBindingsHoldWhateverHappens(t *testing.T) {
 		})
 	})
 }
+
+// A node whose capacity shrinks gives up the keys that are over its bound then, and no others move.
+func TestStationsLeaveANodeThatShrinks(t *testing.T) {
+	r := newReporter(t, testConfig(), 4)
+	all := stations(1, 40)
+	before := map[uint64]string{}
+
+	for _, s := range all {
+		before[s] = r.use(t, s)
+	}
+
+	was := r.held(t, 4)["n00"]
+
+	r.beats++
+	r.core.Heartbeat(r.now, bus.Heartbeat{ID: "n00", Incarnation: 1, Sequence: r.beats, State: bus.Ready, Capacity: 10})
+	r.place(t)
+
+	if now := r.held(t, 3)["n00"]; was < 8 || now != 2 { // ceil(40 * 10/310)
+		t.Errorf("n00 had %d stations, and has %d with a thirtieth of the capacity", was, now)
+	}
+
+	for _, s := range all {
+		if now := r.use(t, s); now != before[s] && before[s] != "n00" {
+			t.Errorf("station %d goes from %s to %s", s, before[s], now)
+		}
+	}
+}
