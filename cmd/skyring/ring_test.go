@@ -122,6 +122,7 @@ func TestRingRefusesInSentences(t *testing.T) {
 		{"preview --nodes p1 --add p1=5", "--weight p1=5 would change its capacity"},
 		{"explain nonsense --nodes p1", "is no session key"},
 		{"explain 17 --nodes p1 --at-limit p2", "--at-limit p2: the ring has no such node"},
+		{"explain 17 --at-limit p1", "need --nodes"},
 		{"explain", "KEY is missing"},
 	} {
 		text, err := output(t, append([]string{"ring"}, strings.Fields(c.args)...)...)
@@ -151,7 +152,7 @@ func TestRingOfARunningDispatcher(t *testing.T) {
 	}
 
 	text, err := output(t, "ring", "explain", "17", "--nats", in.nats)
-	if err != nil || !strings.Contains(text, "takes it (home)") {
+	if err != nil || !strings.Contains(text, "takes it (home)") || !strings.Contains(text, "dispatcher d1, policy skyring") {
 		t.Errorf("%v: %s", err, text)
 	}
 }

@@ -27,8 +27,8 @@ func ringExplainCommand() *cobra.Command {
 		Long: `Shows each step of the pick for a key: its home, the nodes that were skipped and why, the one that was taken and how.
 A key is written as 'skyring session list' shows it, such as station:0000000000000017; a number alone is a station's id.
 
-Without --nodes a running dispatcher explains what it would do now: its own counts, its policy, the node that the
-key is bound to. With --nodes all are open and idle but those that --at-limit and --ineligible name.`,
+Without --nodes each running dispatcher explains what it would do with the next message of the key: by its own counts, its
+policy, and the node that the key is bound to. With --nodes all are open and idle but those that --at-limit and --ineligible name.`,
 		Example: `  skyring ring explain 17
   skyring ring explain station:0000000000000017 --nodes p1=1000,p2=1000,p3=1000 --at-limit p1`,
 		Args: exactArgs(1, "KEY"),
@@ -36,6 +36,16 @@ key is bound to. With --nodes all are open and idle but those that --at-limit an
 			k, err := parseSessionKey(args[0])
 			if err != nil {
 				return &usageError{err: err}
+			}
+
+			if len(options.nodes) == 0 && len(states.atLimit)+len(states.ineligible) > 0 {
+				return usagef("--at-limit and --ineligible need --nodes: a running dispatcher knows the states of its nodes")
+			}
+
+			if len(options.nodes) == 0 {
+				return options.operator.run(cmd, func(ctx context.Context, by *operator) error {
+					return by.explain(ctx, cmd.OutOrStdout(), k, options.operator.timeout, options.asJSON)
+				})
 			}
 
 			return options.with(cmd, func(_ context.Context, _ *operator, s *ringSource) error {

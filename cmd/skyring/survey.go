@@ -82,9 +82,9 @@ func (o *operator) survey(ctx context.Context, limit time.Duration) (*survey, er
 	)
 
 	both.Go(func() {
-		s.dispatchers, asking = collect[bus.DispatcherStatus](ctx, o.conn, o.namespace.DispatcherStatuses(), limit)
+		s.dispatchers, asking = collect[bus.DispatcherStatus](ctx, o.conn, o.namespace.DispatcherStatuses(), nil, limit)
 	})
-	both.Go(func() { s.nodes, askingN = collect[bus.NodeStatus](ctx, o.conn, o.namespace.NodeStatuses(), limit) })
+	both.Go(func() { s.nodes, askingN = collect[bus.NodeStatus](ctx, o.conn, o.namespace.NodeStatuses(), nil, limit) })
 	both.Wait()
 
 	if err := errors.Join(asking, askingN, ctx.Err()); err != nil {
@@ -97,7 +97,10 @@ func (o *operator) survey(ctx context.Context, limit time.Duration) (*survey, er
 	return &s, nil
 }
 
-func collect[T bus.DispatcherStatus | bus.NodeStatus](ctx context.Context, conn *bus.Conn, subject string, limit time.Duration) ([]*T, error) {
+// collect gathers the answers to a query, until nobody more answers or for limit.
+func collect[T bus.DispatcherStatus | bus.NodeStatus | bus.Explanation](
+	ctx context.Context, conn *bus.Conn, subject string, query []byte, limit time.Duration,
+) ([]*T, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 
@@ -109,7 +112,7 @@ func collect[T bus.DispatcherStatus | bus.NodeStatus](ctx context.Context, conn 
 		faults error
 	)
 
-	err := conn.Collect(ctx, subject, nil, func(data []byte) bool {
+	err := conn.Collect(ctx, subject, query, func(data []byte) bool {
 		one, err := bus.DecodeJSON[T](data)
 		if err != nil {
 			faults = err
