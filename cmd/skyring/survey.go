@@ -84,7 +84,9 @@ func (o *operator) survey(ctx context.Context, limit time.Duration) (*survey, er
 	both.Go(func() {
 		s.dispatchers, asking = collect[bus.DispatcherStatus](ctx, o.conn, o.namespace.DispatcherStatuses(), nil, limit)
 	})
-	both.Go(func() { s.nodes, askingN = collect[bus.NodeStatus](ctx, o.conn, o.namespace.NodeStatuses(), nil, limit) })
+	both.Go(func() {
+		s.nodes, askingN = collect[bus.NodeStatus](ctx, o.conn, o.namespace.NodeStatuses(), nil, limit)
+	})
 	both.Wait()
 
 	if err := errors.Join(asking, askingN, ctx.Err()); err != nil {
