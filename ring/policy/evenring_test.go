@@ -1,9 +1,11 @@
 package policy_test
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"math/big"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -249,19 +251,19 @@ func checkMoves(t *testing.T, before, after []policy.VirtualNode, moved [3]float
 // TestEvenRingWeights: what a full node cannot take goes to nodes below the mean in turns by capacity and unused part, as meant;
 // and as printed to those above it.
 func TestEvenRingWeights(t *testing.T) {
-	used := []uint32{100, 9, 29, 79} // pressure 1.01, 0.10, 0.30, 0.80: mean 0.5525
+	used := []uint32{100, 9, 29, 79, 59} // pressure 1.01, 0.10, 0.30, 0.80, 0.60: mean 0.562
 	for name, want := range map[string][]float64{
-		"even-ring":         {0, 0.9 / 1.6, 0.7 / 1.6, 0},
-		"even-ring-printed": {0, 0, 0, 1},
+		"even-ring":         {0, 0.9 / 1.6, 0.7 / 1.6, 0, 0},
+		"even-ring-printed": {0, 0, 0, 1.8 / 3.4, 1.6 / 3.4},
 	} {
-		p := mustNew(t, name, processors(4), standard())
+		p := mustNew(t, name, processors(5), standard())
 		for i, n := range used {
 			p.SetLoad(i, policy.Load{InFlight: n, Limit: 100, HardCap: math.MaxUint32})
 		}
 
 		p.SetState(0, ring.AtLimit)
 
-		got, spilled := make([]float64, 4), 0
+		got, spilled := make([]float64, 5), 0
 
 		for k := uint64(0); spilled < 1600; k++ {
 			if c := p.Pick(eightDigits(k)); c.How == ring.Spill {
@@ -342,11 +344,25 @@ func TestEvenRingIsStillARingAfterRefreshes(t *testing.T) {
 
 			p.Tick(time.Duration(round+1) * time.Minute)
 
-			if now := owners(policy.CircleOf(p)); !sameCycle(order, now) {
+			vs := policy.CircleOf(p)
+			if now := owners(vs); !sameCycle(order, now) {
 				t.Fatalf("the order was %v and is %v", order, now)
+			}
+
+			if !slices.IsSortedFunc(vs, func(a, b policy.VirtualNode) int { return cmp.Compare(a.At, b.At) }) {
+				t.Fatalf("not in order: %v", vs)
 			}
 		}
 	})
+}
+
+// TestEvenRingBackWraps at the circle's end, which is one position short of 2^32.
+func TestEvenRingBackWraps(t *testing.T) {
+	for _, c := range [][3]uint32{{5, 3, 2}, {5, 5, 0}, {5, 6, evenPositions - 1}, {0, evenPositions - 1, 1}} {
+		if got := policy.Back(c[0], c[1]); got != c[2] {
+			t.Errorf("%d before %d is %d, want %d", c[1], c[0], got, c[2])
+		}
+	}
 }
 
 func owners(vs []policy.VirtualNode) []int {

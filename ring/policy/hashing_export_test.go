@@ -39,7 +39,7 @@ func First(vs []VirtualNode, at uint32) int {
 	return c.first(at)
 }
 
-// Tables of policies that have one.
+// MaglevTable is the table of Maglev.
 func MaglevTable(p Policy) []uint16 { return p.(*maglev).table }
 
 // Buckets is the table of a source or destination hash.
@@ -57,4 +57,5 @@ var (
 	BKDR          = bkdr
 	JumpHash      = jumpHash
 	Mix           = mix
+	Back          = back
 )
