@@ -27,7 +27,8 @@ type Association struct {
 	endpoint *Endpoint
 	pion     *sctp.Association
 	conn     conn
-	mtu      uint32        // longest SCTP packet sent
+	mtu      uint32 // longest SCTP packet sent
+	origin   origin
 	done     chan struct{} // closed when it has ended
 
 	// each guards itself
@@ -44,6 +45,14 @@ type Association struct {
 	closing       atomic.Bool                // Close was called
 	shutdownAcked atomic.Bool                // SHUTDOWN-ACK went out: SHUTDOWN-COMPLETE is awaited
 }
+
+// origin is who set an association up.
+type origin uint8
+
+const (
+	byPeer origin = iota
+	byDial
+)
 
 // Streams are the negotiated numbers of streams towards us and towards the peer; ids start at 0.
 func (a *Association) Streams() (in, out uint16) { return a.in, a.out }
@@ -72,10 +81,10 @@ func (a *Association) Err() error {
 
 // establish starts an association as agreed; on an error it is gone, and the peer has heard nothing. It runs on the
 // goroutine that reads the link, so that no packet comes between.
-func (e *Endpoint) establish(t terms) (*Association, error) {
-	a := &Association{terms: t, endpoint: e, done: make(chan struct{}), mtu: e.mtu(t.peer.link)}
+func (e *Endpoint) establish(t terms, by origin) (*Association, error) {
+	a := &Association{terms: t, endpoint: e, origin: by, done: make(chan struct{}), mtu: e.mtu(t.peer.link)}
 	a.conn.association = a
-	a.conn.inbox = inbox{limit: e.cfg.PacketQueue, wake: make(chan struct{}, 1)}
+	a.conn.inbox = inbox{limit: e.cfg.PacketQueue, maxBytes: e.cfg.maxQueued(), wake: make(chan struct{}, 1)}
 	a.path.start(t.peer, e.cfg.HeartbeatInterval)
 	a.window.size, a.window.cumulative = e.cfg.ReceiveWindow, t.peerTSN-1
 	a.sending.start(t.localTSN)

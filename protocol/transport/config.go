@@ -27,18 +27,29 @@ type Config struct {
 	AcceptBacklog int `yaml:"acceptBacklog" env:"ACCEPT_BACKLOG"`
 	// MaxAssociations is how many associations may exist; more are refused with ABORT "out of resource".
 	MaxAssociations int `yaml:"maxAssociations" env:"MAX_ASSOCIATIONS"`
+	// MaxAssociationsPerSource is how many of those may be set up from one IPv4 address or IPv6 /64 network, which may be a
+	// NAT with many stations behind it; more are refused with ABORT "out of resource". Associations dialled do not count.
+	MaxAssociationsPerSource int `yaml:"maxAssociationsPerSource" env:"MAX_ASSOCIATIONS_PER_SOURCE"`
+	// InitsPerSecond is how many INITs a second are answered; more are dropped, and the peers ask again.
+	InitsPerSecond int `yaml:"initsPerSecond" env:"INITS_PER_SECOND"`
+	// InitsPerSourcePerSecond is how many INITs a second are answered to one IPv4 address or IPv6 /64 network.
+	InitsPerSourcePerSecond int `yaml:"initsPerSourcePerSecond" env:"INITS_PER_SOURCE_PER_SECOND"`
+	// BlueRepliesPerSecond is how many packets a second that belong to no association ("out of the blue") are answered
+	// with ABORT or SHUTDOWN-COMPLETE; more are dropped.
+	BlueRepliesPerSecond int `yaml:"blueRepliesPerSecond" env:"BLUE_REPLIES_PER_SECOND"`
 	// ReceiveWindow is how many bytes of user data an association holds for its receiver. A peer that fills it with messages
 	// of fewer than 8 bytes, as no signalling protocol has them, while the receiver stands still is sent an ABORT: a
 	// stream holds no more than an eighth of the window in messages (at least 1,024).
 	ReceiveWindow uint32 `yaml:"receiveWindow" env:"RECEIVE_WINDOW"`
 	// SendBuffer is how many bytes may be unacknowledged before Send blocks.
 	SendBuffer int `yaml:"sendBuffer" env:"SEND_BUFFER"`
-	// MaxMessage is the longest message in bytes, each way.
+	// MaxMessage is the longest message in bytes, each way; a peer that sends a longer one is sent an ABORT.
 	MaxMessage uint32 `yaml:"maxMessage" env:"MAX_MESSAGE"`
 	// MaxPacket is the longest SCTP packet sent, in bytes, without UDP and IP headers; over DTLS the records' own bytes
 	// count too.
 	MaxPacket uint32 `yaml:"maxPacket" env:"MAX_PACKET"`
-	// PacketQueue is how many received packets of an association may wait for its processing; more are dropped.
+	// PacketQueue is how many received packets of an association may wait for its processing; more are dropped, and so is
+	// what would make them longer than two receive windows and 64 KiB.
 	PacketQueue int `yaml:"packetQueue" env:"PACKET_QUEUE"`
 	// HeartbeatInterval is the time between two heartbeats of an association, give or take a tenth.
 	HeartbeatInterval time.Duration `yaml:"heartbeatInterval" env:"HEARTBEAT_INTERVAL"`
@@ -57,20 +68,24 @@ type Config struct {
 // DefaultConfig serves every SCTP port.
 func DefaultConfig() Config {
 	return Config{
-		Streams:             16,
-		AcceptBacklog:       1024,
-		MaxAssociations:     20_000,
-		ReceiveWindow:       128 << 10,
-		SendBuffer:          256 << 10,
-		MaxMessage:          64 << 10,
-		MaxPacket:           1191,
-		PacketQueue:         1024,
-		HeartbeatInterval:   5 * time.Second,
-		MaxMissedHeartbeats: 4,
-		InitTimeout:         time.Second,
-		MaxInitRetransmits:  5,
-		RTOMax:              10 * time.Second,
-		CookieLife:          60 * time.Second,
+		Streams:                  16,
+		AcceptBacklog:            1024,
+		MaxAssociations:          20_000,
+		MaxAssociationsPerSource: 10_000,
+		InitsPerSecond:           5000,
+		InitsPerSourcePerSecond:  2000,
+		BlueRepliesPerSecond:     2000,
+		ReceiveWindow:            128 << 10,
+		SendBuffer:               256 << 10,
+		MaxMessage:               64 << 10,
+		MaxPacket:                1191,
+		PacketQueue:              1024,
+		HeartbeatInterval:        5 * time.Second,
+		MaxMissedHeartbeats:      4,
+		InitTimeout:              time.Second,
+		MaxInitRetransmits:       5,
+		RTOMax:                   10 * time.Second,
+		CookieLife:               60 * time.Second,
 	}
 }
 
@@ -80,6 +95,10 @@ func (c Config) Validate() error {
 		within("streams", int64(c.Streams), 1, MaxStreams),
 		within("acceptBacklog", int64(c.AcceptBacklog), 0, 1<<16),
 		within("maxAssociations", int64(c.MaxAssociations), 1, 1<<20),
+		within("maxAssociationsPerSource", int64(c.MaxAssociationsPerSource), 1, 1<<20),
+		within("initsPerSecond", int64(c.InitsPerSecond), 1, 1<<20),
+		within("initsPerSourcePerSecond", int64(c.InitsPerSourcePerSecond), 1, 1<<20),
+		within("blueRepliesPerSecond", int64(c.BlueRepliesPerSecond), 1, 1<<20),
 		within("maxMessage", int64(c.MaxMessage), 1, maxMessageCap),
 		within("receiveWindow", int64(c.ReceiveWindow), int64(max(c.MaxMessage, minWindow)), 1<<26),
 		within("sendBuffer", int64(c.SendBuffer), int64(max(c.MaxMessage, 1)), 1<<28),
@@ -118,6 +137,9 @@ func (a *Association) maxFragments() uint32 {
 	cfg := &a.endpoint.cfg
 	return uint32(max(cfg.SendBuffer/64, int(cfg.MaxMessage)/a.fragmentSize()+2))
 }
+
+// maxQueued bounds the bytes of packets that wait for an association: the window, and control chunks.
+func (c Config) maxQueued() int { return 2*int(c.ReceiveWindow) + 64<<10 }
 
 // maxReassembly bounds the chunks that pion holds for a stream; a peer that fills the window with fewer bytes each is
 // cut off.

@@ -1,6 +1,10 @@
 package transport
 
-import "skyring/protocol/transport/packet"
+import (
+	"time"
+
+	"skyring/protocol/transport/packet"
+)
 
 // handle takes a packet off a link: checks what every packet must have and finds whom it is for. It runs on the
 // goroutine that reads the link, for one packet at a time over all links, and never waits for an association.
@@ -95,6 +99,10 @@ func (e *Endpoint) onOutOfTheBlue(in *inbound, first packet.Chunk) {
 	answer := outOfTheBlue(in.b, in.header, in.from.Addr)
 	if answer == nil {
 		e.count.add(UnansweredBlue)
+		return
+	}
+	if !e.answers.outOfTheBlue(time.Now()) {
+		e.count.add(LimitedBlue)
 		return
 	}
 	e.send(answer, in.from)

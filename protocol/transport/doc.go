@@ -40,5 +40,5 @@
 // multi-homed peer names in INIT (parameters 5 and 6) are read over, packets from them count as WrongAddresses, and the
 // peer has to set up anew when its first address is gone. A restart is known by the UDP port too, so that two stations
 // behind one NAT are told apart: a peer that restarts behind a new port is a new association, and the old one ends by its
-// heartbeats. INIT and packets out of the blue are answered without a limit on their rate.
+// heartbeats.
 package transport

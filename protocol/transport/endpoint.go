@@ -39,6 +39,7 @@ type Endpoint struct {
 	ended   chan struct{}     // closed when Run ends
 
 	handling sync.Mutex // serialises the readers of links; what handle calls runs alone
+	answers  *answerLimits
 
 	// safe for all
 	count    counters
@@ -67,7 +68,8 @@ func NewOver(links []Link, cfg Config, log zerolog.Logger) (*Endpoint, error) {
 	}
 	return &Endpoint{
 		cfg: cfg, links: slices.Clone(links), log: log, pionLog: &pionLogger{log: log}, cookies: key,
-		table:   newRegistry(cfg.MaxAssociations),
+		answers: newAnswerLimits(cfg),
+		table:   newRegistry(cfg.MaxAssociations, cfg.MaxAssociationsPerSource),
 		backlog: make(chan *Association, cfg.AcceptBacklog),
 		ended:   make(chan struct{}),
 		packets: sync.Pool{New: func() any { return new(packetBuffer) }},

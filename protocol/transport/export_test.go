@@ -76,3 +76,57 @@ func JudgeCookie(c Cookie, existing *[2]uint32) string {
 
 // Acknowledged is how many DATA chunks of ours the peer has acknowledged.
 func Acknowledged(a *Association) uint32 { return a.sending.acked.Load() }
+
+// Bucket counts how many of the moments, each since a fixed one, find a token of those that come perSecond.
+func Bucket(perSecond int, moments ...time.Duration) (taken int) {
+	var b bucket
+	for _, at := range moments {
+		if b.take(at, perSecond) {
+			taken++
+		}
+	}
+	return taken
+}
+
+// Sweep ends sessions as if it were that time.
+func Sweep(l *DTLSLink, now time.Time) {
+	for _, s := range l.sessions() {
+		s.expire(now)
+	}
+}
+
+// PeerOf is where a link reaches an association's peer.
+func PeerOf(a *Association) Peer { return a.path.place().Peer }
+
+// CID is the connection ID by which an association's peer names its session.
+func CID(a *Association) []byte { return a.peer.session.cid[:] }
+
+// Receive gives a link a datagram as if it had come from the socket.
+func Receive(l *DTLSLink, b []byte, from netip.AddrPort) { l.receive(b, from, time.Now()) }
+
+// TurnHelloKeys lets the keys of HelloVerifyRequest age.
+func TurnHelloKeys(age time.Duration, h []byte, from netip.AddrPort) (accepted bool) {
+	start := time.Unix(1_000_000, 0)
+	keys := newHelloKeys(start)
+	first, _ := readClientHello(h)
+	cookie := keys.cookie(first, from, start)
+	first.cookie = cookie
+	return keys.good(first, from, start.Add(age))
+}
+
+// Inbox counts how many packets of these sizes an inbox keeps.
+func Inbox(limit, maxBytes int, sizes ...int) (kept int) {
+	q := inbox{limit: limit, maxBytes: maxBytes, wake: make(chan struct{}, 1)}
+	for _, size := range sizes {
+		if q.put(&packetBuffer{b: make([]byte, size)}) {
+			kept++
+		}
+	}
+	for q.take() != nil {
+		kept += 1000 // and how many come out
+	}
+	if q.bytes != 0 || q.length != 0 {
+		return -1
+	}
+	return kept
+}

@@ -90,7 +90,7 @@ func (e *Endpoint) complete(d *dialing, t terms) *Association {
 	if !e.table.removeDialing(d) {
 		return nil
 	}
-	a, err := e.establish(t)
+	a, err := e.establish(t, byDial)
 	if err != nil {
 		e.send(appendAbort(d.header(t.peerTag), causeOutOfResource, nil), d.peer)
 		d.done <- dialResult{err: err}

@@ -12,19 +12,21 @@ type packetBuffer struct {
 // inbox is the queue of packets of one association: filled by the goroutine that reads the link, emptied by pion's. When
 // it is full, packets are dropped, and SCTP repeats them.
 type inbox struct {
-	limit int
-	wake  chan struct{} // holds one
+	// static
+	limit, maxBytes int
+	wake            chan struct{} // holds one
 
 	mu     sync.Mutex
 	head   *packetBuffer
 	tail   *packetBuffer
 	length int
+	bytes  int
 }
 
 // put queues a packet; false when the inbox is full. Marks always have room.
 func (q *inbox) put(p *packetBuffer) bool {
 	q.mu.Lock()
-	if q.length >= q.limit && p.passed == nil {
+	if (q.length >= q.limit || q.bytes+len(p.b) > q.maxBytes) && p.passed == nil {
 		q.mu.Unlock()
 		return false
 	}
@@ -36,6 +38,7 @@ func (q *inbox) put(p *packetBuffer) bool {
 	}
 	q.tail = p
 	q.length++
+	q.bytes += len(p.b)
 	q.mu.Unlock()
 	q.poke()
 	return true
@@ -53,6 +56,7 @@ func (q *inbox) take() *packetBuffer {
 		q.tail = nil
 	}
 	q.length--
+	q.bytes -= len(p.b)
 	return p
 }
 

@@ -15,6 +15,10 @@ func (e *Endpoint) onInit(in *inbound, chunk packet.Chunk, alone bool) {
 		e.count.add(BadInits)
 		return
 	}
+	if may, why := e.answers.init(in.from.Addr.Addr(), time.Now()); !may {
+		e.count.add(why)
+		return
+	}
 	peer, err := readInit(chunk)
 	if refusal := (*initError)(nil); errors.As(err, &refusal) {
 		e.refuse(in, peer.tag, refusal.cause, refusal.value)
@@ -33,9 +37,7 @@ func (e *Endpoint) onInit(in *inbound, chunk packet.Chunk, alone bool) {
 		e.refuse(in, peer.tag, 0, nil)
 		return
 	}
-	if existing == nil && d == nil && e.table.full() {
-		e.count.add(RefusedAssociations)
-		e.refuse(in, peer.tag, causeOutOfResource, nil)
+	if existing == nil && d == nil && e.crowded(in, peer.tag) {
 		return
 	}
 	e.sendInitAck(in, peer, e.propose(in, peer, existing, d), d)
@@ -44,6 +46,16 @@ func (e *Endpoint) onInit(in *inbound, chunk packet.Chunk, alone bool) {
 // serves tells whether associations to an SCTP port are accepted.
 func (e *Endpoint) serves(port uint16) bool {
 	return cap(e.backlog) > 0 && !e.refusing.Load() && (e.cfg.Port == 0 || e.cfg.Port == port)
+}
+
+// crowded refuses a peer for which there is no room.
+func (e *Endpoint) crowded(in *inbound, tag uint32) bool {
+	full, why := e.table.full(in.from.Addr.Addr())
+	if full {
+		e.count.add(why)
+		e.refuse(in, tag, causeOutOfResource, nil)
+	}
+	return full
 }
 
 // propose fills the cookie. While we dial the same peer, it holds our own INIT's tag and TSN, so that both INITs end in
@@ -167,16 +179,19 @@ func (e *Endpoint) install(in *inbound, c cookie, existing *Association, d *dial
 		e.send(appendError(existing.shutdownAck(), causeCookieInShutdown, nil), in.from)
 		return nil
 	}
-	if !e.serves(c.localPort) || len(e.backlog) == cap(e.backlog) || existing == nil && e.table.full() {
+	if !e.serves(c.localPort) || len(e.backlog) == cap(e.backlog) {
 		e.count.add(RefusedAssociations)
 		e.refuse(in, c.peerTag, causeOutOfResource, nil)
+		return nil
+	}
+	if existing == nil && e.crowded(in, c.peerTag) {
 		return nil
 	}
 	if existing != nil {
 		e.count.add(Restarts)
 		existing.end(&CloseError{Reason: PeerRestarted})
 	}
-	a, err := e.establish(c.terms)
+	a, err := e.establish(c.terms, byPeer)
 	if err != nil {
 		e.log.Warn().Err(err).Stringer("peer", in.from.Addr).Msg("association not set up")
 		e.refuse(in, c.peerTag, causeOutOfResource, nil)

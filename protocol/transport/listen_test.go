@@ -111,7 +111,9 @@ func TestInitParameters(t *testing.T) {
 }
 
 func TestInitFloodKeepsNothing(t *testing.T) {
-	server := start(t, steady())
+	cfg := steady()
+	cfg.InitsPerSecond, cfg.InitsPerSourcePerSecond = 1<<20, 1<<20
+	server := start(t, cfg)
 	s := newStation(t, server)
 	for i := range 5000 {
 		s.port = uint16(1024 + i)

@@ -152,6 +152,12 @@ func (a *Association) readLane(stream *sctp.Stream, deliver func(Message)) {
 		if !errors.Is(err, io.ErrShortBuffer) {
 			return
 		}
+		if size > int(a.endpoint.cfg.MaxMessage) {
+			a.endpoint.count.add(OversizedMessages)
+			a.abort(&CloseError{Reason: ProtocolViolation, Detail: fmt.Sprintf("message of %d bytes, at most %d may be", size,
+				a.endpoint.cfg.MaxMessage)}, causeOutOfResource, "")
+			return
+		}
 		payload := make([]byte, size)
 		_, ppid, err := stream.ReadSCTP(payload)
 		if err != nil {

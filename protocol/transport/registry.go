@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net/netip"
 	"sync"
 	"time"
 )
@@ -21,20 +22,23 @@ type tuple struct {
 
 // registry finds associations and handshakes by tag and by tuple.
 type registry struct {
-	limit int // of associations; static
+	// static
+	limit       int // of associations
+	sourceLimit int // of those that one source set up
 
 	mu        sync.RWMutex
 	byTag     map[uint32]*Association // by local tag
 	byTuple   map[tuple]*Association
-	dialTag   map[uint32]*dialing // by local tag
+	bySource  map[netip.Prefix]int // associations that it set up
+	dialTag   map[uint32]*dialing  // by local tag
 	dialTuple map[tuple]*dialing
 	spent     spentTags
 	closed    bool // nothing is added any more
 }
 
-func newRegistry(limit int) *registry {
+func newRegistry(limit, sourceLimit int) *registry {
 	return &registry{
-		limit: limit, byTag: map[uint32]*Association{}, byTuple: map[tuple]*Association{},
+		limit: limit, sourceLimit: sourceLimit, bySource: map[netip.Prefix]int{}, byTag: map[uint32]*Association{}, byTuple: map[tuple]*Association{},
 		dialTag: map[uint32]*dialing{}, dialTuple: map[tuple]*dialing{}, spent: spentTags{until: map[uint32]time.Time{}},
 	}
 }
@@ -53,11 +57,14 @@ func (r *registry) at(t tuple) (*Association, *dialing) {
 	return r.byTuple[t], r.dialTuple[t]
 }
 
-// full reports whether no more associations may be set up.
-func (r *registry) full() bool {
+// full reports whether no more associations may be set up, in all or from an address, and which of both.
+func (r *registry) full(from netip.Addr) (bool, Counter) {
 	r.mu.RLock()
 	defer r.mu.RUnlock()
-	return r.closed || len(r.byTag) >= r.limit
+	if r.closed || len(r.byTag) >= r.limit {
+		return true, RefusedAssociations
+	}
+	return r.bySource[sourceOf(from)] >= r.sourceLimit, SourceRefusedAssociations
 }
 
 func (r *registry) len() int {
@@ -80,6 +87,9 @@ func (r *registry) add(a *Association) error {
 		return errTaken
 	}
 	r.byTag[a.localTag], r.byTuple[key] = a, a
+	if a.origin == byPeer {
+		r.bySource[sourceOf(a.peer.Addr.Addr())]++
+	}
 	return nil
 }
 
@@ -91,9 +101,22 @@ func (r *registry) remove(a *Association, spent time.Time) {
 	if r.byTag[a.localTag] == a {
 		delete(r.byTag, a.localTag)
 		r.spent.add(a.localTag, spent)
+		r.release(a)
 	}
 	if r.byTuple[key] == a {
 		delete(r.byTuple, key)
+	}
+}
+
+// release takes an association off its source's count; the caller holds mu.
+func (r *registry) release(a *Association) {
+	source := sourceOf(a.peer.Addr.Addr())
+	switch n := r.bySource[source]; {
+	case a.origin == byDial:
+	case n == 1:
+		delete(r.bySource, source)
+	default:
+		r.bySource[source] = n - 1
 	}
 }
 

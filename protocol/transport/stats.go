@@ -19,22 +19,27 @@ const (
 	AssociationsDialled
 	Rebinds // a peer's UDP port changed, and the new one answered
 	Restarts
-	SendErrors          // the link refused a packet; SCTP repeats it
-	MalformedPackets    // header, chunk lengths or ports that cannot be
-	BadChecksums        // CRC32c wrong
-	OversizedPackets    // longer than pion reads
-	OutOfTheBlue        // belongs to no association
-	UnansweredBlue      // of those, the ones that must not be answered
-	WrongPorts          // tag of an association, but other SCTP ports
-	WrongAddresses      // tag of an association, but another IP address
-	BadInits            // INIT or INIT-ACK that must be discarded
-	RefusedInits        // INIT answered with ABORT
-	BadCookies          // forged, cut short, or not for this packet
-	StaleCookies        // older than the cookie life
-	ReplayedCookies     // of an association that has ended
-	MismatchedCookies   // refused by the action table of RFC 9260 section 5.2.4
-	RefusedAssociations // no room: ABORT "out of resource"
-	QueueOverflows      // a packet came while the association's packet queue was full; SCTP repeats it
+	SendErrors                // the link refused a packet; SCTP repeats it
+	MalformedPackets          // header, chunk lengths or ports that cannot be
+	BadChecksums              // CRC32c wrong
+	OversizedPackets          // longer than pion reads
+	OutOfTheBlue              // belongs to no association
+	UnansweredBlue            // of those, the ones that must not be answered
+	WrongPorts                // tag of an association, but other SCTP ports
+	WrongAddresses            // tag of an association, but another IP address
+	BadInits                  // INIT or INIT-ACK that must be discarded
+	RefusedInits              // INIT answered with ABORT
+	BadCookies                // forged, cut short, or not for this packet
+	StaleCookies              // older than the cookie life
+	ReplayedCookies           // of an association that has ended
+	MismatchedCookies         // refused by the action table of RFC 9260 section 5.2.4
+	RefusedAssociations       // no room: ABORT "out of resource"
+	SourceRefusedAssociations // too many from the source: ABORT "out of resource"
+	LimitedInits              // INITs beyond what is answered a second: dropped
+	LimitedSourceInits        // INITs beyond what is answered to the source a second: dropped
+	LimitedBlue               // packets out of the blue beyond what is answered a second: dropped
+	OversizedMessages         // a message longer than configured: the association is aborted
+	QueueOverflows            // a packet came while the association's packet queue was full; SCTP repeats it
 	UnknownChunks
 	UnwantedChunks // chunks that mean nothing in an established association
 	BadStreams     // DATA past the negotiated streams
@@ -87,7 +92,7 @@ func (c Counter) String() string {
 		"associationsDialled", "rebinds", "restarts", "sendErrors", "malformedPackets", "badChecksums",
 		"oversizedPackets", "outOfTheBlue", "unansweredBlue", "wrongPorts", "wrongAddresses", "badInits",
 		"refusedInits", "badCookies", "staleCookies", "replayedCookies", "mismatchedCookies", "refusedAssociations",
-		"queueOverflows", "unknownChunks", "unwantedChunks", "badStreams", "emptyData", "badHeartbeats", "pathFailures",
+		"sourceRefusedAssociations", "limitedInits", "limitedSourceInits", "limitedBlue", "oversizedMessages", "queueOverflows", "unknownChunks", "unwantedChunks", "badStreams", "emptyData", "badHeartbeats", "pathFailures",
 		"pausedData", "foreignSources", "helloVerifies", "handshakesStarted", "sessionsOpened", "addressChanges",
 		"badHellos", "badHelloCookies", "unknownRecords", "badRecords", "sessionOverflows", "halfOpenRefused",
 		"sourceHalfOpenRefused", "sessionsRefused", "handshakeTimeouts", "unknownIdentities", "unprovenIdentities",
