@@ -272,3 +272,10 @@ func TestLimitThatTheNodeAsksFor(t *testing.T) {
 	w.run(10*time.Second, flood)
 	w.settled("16 at most", 9, 16)
 }
+
+// A node that is slow at what little it has keeps its limit: that is not to blame.
+func TestLimitOfASlowNodeWithLittleToDoStays(t *testing.T) {
+	w := newLimitWorld(t, server{rate: 50_000, delay: 300 * time.Millisecond})
+	w.run(20*time.Second, 200)
+	w.settled("200 a second, 300 ms each", 19, 1024)
+}
