@@ -18,6 +18,7 @@ type search struct {
 	failed float64 // the lowest one that did not; 0: all did
 	again  offer   // to be offered once more, when it has a rate
 	tried  float64 // the rate that was offered twice
+	back   bool    // a rate did not hold for longer: held is what is left of it, and only long rounds tell
 }
 
 // offer is a rate to try. A long one is the last if it holds.
@@ -46,7 +47,7 @@ func (s *search) next() (offer, bool) {
 		return offer{rate: min(2*s.held, lastRate), long: s.held >= lastRate}, true
 	case s.held == 0:
 		return offer{rate: s.failed / 2}, s.failed >= 2
-	case s.failed/s.held > fine:
+	case s.failed/s.held > fine && !s.back:
 		return offer{rate: math.Sqrt(s.held * s.failed)}, true
 	default:
 		return offer{rate: s.held, long: true}, true
@@ -60,7 +61,7 @@ func (s *search) was(o offer, v verdict) {
 	case v == held:
 		s.held = max(s.held, o.rate)
 	case o.long:
-		s.failed, s.held = o.rate, retreat*o.rate
+		s.failed, s.held, s.back = o.rate, retreat*o.rate, true
 	case v == late && s.tried != o.rate:
 		s.again, s.tried = o, o.rate
 	default:

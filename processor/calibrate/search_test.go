@@ -44,11 +44,14 @@ func TestSearchRetreats(t *testing.T) {
 	for rate, isLong, more := s.Next(); more; rate, isLong, more = s.Next() {
 		held := rate <= 10_000 && (!isLong || rate <= 7_000)
 		s.Was(rate, isLong, held, true)
+		if long > 0 && !isLong {
+			t.Errorf("%v for a short time, after a long round", rate)
+		}
 		if isLong {
 			long++
 		}
 		if isLong && held {
-			if rate < 6_000 || long < 3 {
+			if rate < 7_000*0.85 || long < 3 {
 				t.Errorf("%v after %d long rounds", rate, long)
 			}
 			return
