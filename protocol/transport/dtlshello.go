@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"net/netip"
+	"sync"
 	"time"
 )
 
@@ -129,8 +130,9 @@ func (h clientHello) helloVerifyRequest(cookie []byte) []byte {
 	return append(b, cookie...)
 }
 
-// helloKeys sign the cookies of HelloVerifyRequest. The goroutine that reads the socket owns them.
+// helloKeys sign the cookies of HelloVerifyRequest.
 type helloKeys struct {
+	mu                sync.Mutex
 	current, previous [sha256.Size]byte
 	since             time.Time // current is used
 }
@@ -142,6 +144,7 @@ func newHelloKeys(now time.Time) *helloKeys {
 	return k
 }
 
+// turn changes the key when it is time; the caller holds mu.
 func (k *helloKeys) turn(now time.Time) {
 	if age := now.Sub(k.since); age >= helloKeyLife {
 		k.previous, k.since = k.current, now
@@ -154,12 +157,16 @@ func (k *helloKeys) turn(now time.Time) {
 
 // cookie binds what a ClientHello must not change (RFC 6347 section 4.2.1) to where it came from.
 func (k *helloKeys) cookie(h clientHello, from netip.AddrPort, now time.Time) []byte {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	k.turn(now)
 	return h.sign(&k.current, from)
 }
 
 // good reports whether a ClientHello brought back a cookie of ours that was made for it.
 func (k *helloKeys) good(h clientHello, from netip.AddrPort, now time.Time) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
 	k.turn(now)
 	return hmac.Equal(h.cookie, h.sign(&k.current, from)) || hmac.Equal(h.cookie, h.sign(&k.previous, from))
 }

@@ -40,10 +40,8 @@ type DTLSLink struct {
 	closed  chan struct{}
 	arrived chan received
 
-	// owned by run
-	keys *helloKeys
-
 	// safe for all
+	keys          *helloKeys
 	creds         atomic.Pointer[credentials]
 	count         counters
 	sessionNumber atomic.Uint64

@@ -90,6 +90,18 @@ func (r record) acceptable(at stage, cid int) bool {
 	return false
 }
 
+// clearAlert undoes what a pion client does to the alert by which it refuses a server: it is not encrypted, as it cannot
+// be yet, but wrapped like a record with connection ID, as which pion's server would not read it. Any other datagram is
+// returned as it is.
+func clearAlert(b []byte, cid int) []byte {
+	r, rest, ok := firstRecord(b, cid)
+	if !ok || len(rest) > 0 || r.kind != recordCID || r.epoch != 0 || len(r.body) != 3 || r.body[2] != recordAlert {
+		return b
+	}
+	plain := append([]byte{recordAlert}, b[1:11]...)
+	return append(plain, 0, 2, r.body[0], r.body[1])
+}
+
 const recordSequence = 5 // offset of the 48-bit sequence number in a record
 
 // shiftRecords adds to the sequence numbers of the records in the clear; datagrams without any are returned as they are,

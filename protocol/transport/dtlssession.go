@@ -84,6 +84,9 @@ func (s *session) stage(now time.Time) stage {
 // take queues a datagram that was routed to the session. The link's reader calls it.
 func (s *session) take(b []byte, from netip.AddrPort, now time.Time) {
 	at := s.stage(now)
+	if at == stageHandshake {
+		b = clearAlert(b, s.link.cid())
+	}
 	if !acceptable(b, at, s.link.cid()) {
 		s.link.count.add(BadRecords)
 		return

@@ -130,3 +130,6 @@ func Inbox(limit, maxBytes int, sizes ...int) (kept int) {
 	}
 	return kept
 }
+
+// Settle ends the time in which an association's peer may repeat the last flight of its DTLS handshake.
+func Settle(a *Association) { a.peer.session.settles.Store(0) }

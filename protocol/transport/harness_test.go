@@ -74,7 +74,12 @@ func start(tb testing.TB, cfg transport.Config) *transport.Endpoint {
 // startOn runs an endpoint on a link; stop ends it before the test does.
 func startOn(tb testing.TB, link transport.Link, cfg transport.Config) (e *transport.Endpoint, stop func()) {
 	tb.Helper()
-	e, err := transport.New(link, cfg, logger(tb))
+	return startOver(tb, []transport.Link{link}, cfg)
+}
+
+func startOver(tb testing.TB, links []transport.Link, cfg transport.Config) (e *transport.Endpoint, stop func()) {
+	tb.Helper()
+	e, err := transport.NewOver(links, cfg, logger(tb))
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -136,13 +141,18 @@ func collect(tb testing.TB, a *transport.Association) <-chan transport.Message {
 
 func next(tb testing.TB, messages <-chan transport.Message) transport.Message {
 	tb.Helper()
+	return nextWithin(tb, messages, patience)
+}
+
+func nextWithin(tb testing.TB, messages <-chan transport.Message, limit time.Duration) transport.Message {
+	tb.Helper()
 	select {
 	case m, ok := <-messages:
 		if !ok {
 			tb.Fatal("the association ended before the message came")
 		}
 		return m
-	case <-time.After(patience):
+	case <-time.After(limit):
 		tb.Fatal("no message came")
 	}
 	return transport.Message{}
@@ -237,12 +247,16 @@ func newStationAt(tb testing.TB, server *transport.Endpoint, at netip.AddrPort) 
 // send sends chunks under a tag.
 func (s *station) send(tag uint32, chunks ...[]byte) {
 	s.t.Helper()
+	s.raw(s.packet(tag, chunks...))
+}
+
+func (s *station) packet(tag uint32, chunks ...[]byte) []byte {
 	b := packet.Header{SourcePort: s.port, DestinationPort: s.serverPort, VerificationTag: tag}.Append(nil)
 	for _, c := range chunks {
 		b = append(b, c...)
 	}
 	packet.PutChecksum(b)
-	s.raw(b)
+	return b
 }
 
 func (s *station) raw(b []byte) {

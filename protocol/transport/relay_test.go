@@ -74,7 +74,12 @@ func (r *relay) behind() *net.UDPConn {
 // rebind gives the client another port towards the server, as a NAT does after silence; the old one is gone.
 func (r *relay) rebind(t *testing.T) {
 	t.Helper()
-	back, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(loopback()))
+	r.rebindAt(t, loopback())
+}
+
+func (r *relay) rebindAt(t *testing.T, at netip.AddrPort) {
+	t.Helper()
+	back, err := net.ListenUDP("udp", net.UDPAddrFromAddrPort(at))
 	if err != nil {
 		t.Fatal(err)
 	}
