@@ -254,3 +254,28 @@ func FuzzDTLSRecords(f *testing.F) {
 		}
 	})
 }
+
+// HelloVerifyRequest and ServerHello take the record numbers of the ClientHellos that they answer (RFC 6347 section
+// 4.2.1), so that a client whose first ones were lost does not take them for repetitions.
+func TestDTLSRecordNumbers(t *testing.T) {
+	server, _ := serveDTLS(t, pskServer(pskFile(t, "gw-7 17")))
+	for n, first := range []byte{0, 4, 200} {
+		s := newHelloSender(t, server.LocalAddr())
+		b := hello(n, nil)
+		b[10] = first
+		s.send(b)
+		verify := s.read()
+		if verify[10] != first || verify[13] != 3 {
+			t.Fatalf("HelloVerifyRequest %x", verify)
+		}
+		b = hello(n, verify[28:])
+		b[10] = first + 1
+		s.send(b)
+		for number, flight := first+1, s.read(); len(flight) > 0; number++ {
+			if flight[10] != number || flight[0] != 22 {
+				t.Fatalf("record %d of the ServerHello is %x", number, flight)
+			}
+			flight = flight[13+int(flight[11])<<8+int(flight[12]):]
+		}
+	}
+}

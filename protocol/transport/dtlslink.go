@@ -304,7 +304,7 @@ func (l *DTLSLink) connect(ctx context.Context, to netip.AddrPort) (Peer, error)
 	if l.serves {
 		return Peer{}, errors.New("the link is that of a DTLS server: dial over one of OpenDTLS")
 	}
-	s, err := l.sessionWith(to)
+	s, err := l.sessionWith(to) //nolint:contextcheck // the session outlives the dial that makes it
 	if err != nil {
 		return Peer{}, err
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/netip"
 	"runtime"
+	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -199,7 +200,7 @@ func TestDTLSCookieOfAnotherSession(t *testing.T) {
 const linksEach = 50
 
 // dtlsClients gives a client's endpoint for each number, over a socket of its own and with an identity of its own.
-func dtlsClients(t *testing.T, file string, clients int) []*transport.Endpoint {
+func dtlsClients(t testing.TB, file string, clients int) []*transport.Endpoint {
 	t.Helper()
 	var list []*transport.Endpoint
 	for len(list) < clients {
@@ -234,7 +235,7 @@ func TestDTLSManyClients(t *testing.T) {
 			defer func() { <-slots }()
 			a, err := client.Dial(deadline(t), server.LocalAddr(), transport.Dial{RemotePort: 2905, Link: n % linksEach})
 			if err == nil {
-				err = a.Send(deadline(t), transport.Message{PPID: 3, Payload: []byte(fmt.Sprint(n))})
+				err = a.Send(deadline(t), transport.Message{PPID: 3, Payload: []byte(strconv.Itoa(n))})
 			}
 			if err != nil {
 				t.Error(err)
@@ -371,14 +372,14 @@ func TestDTLSThroughLoss(t *testing.T) {
 	const messages = 300
 	go func() {
 		for n := range messages {
-			if err := dialled.Send(ctx, transport.Message{Stream: 1, PPID: 3, Payload: []byte(fmt.Sprint(n))}); err != nil {
+			if err := dialled.Send(ctx, transport.Message{Stream: 1, PPID: 3, Payload: fmt.Appendf(nil, "%1000d", n)}); err != nil {
 				t.Error(err)
 				return
 			}
 		}
 	}()
 	for n := range messages {
-		if m := nextWithin(t, received, 6*patience); string(m.Payload) != fmt.Sprint(n) {
+		if m := nextWithin(t, received, 6*patience); string(m.Payload) != fmt.Sprintf("%1000d", n) {
 			t.Fatalf("message %d is %s", n, m.Payload)
 		}
 	}
