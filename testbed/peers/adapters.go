@@ -49,3 +49,18 @@ func units(nodes []ring.Node, i int) int {
 
 	return int(nodes[i].Capacity / least)
 }
+
+// changing makes a Change of two operations that cannot fail.
+func changing(remove, add func(id string)) func(leaves, joins *ring.Node) error {
+	return func(leaves, joins *ring.Node) error {
+		if leaves != nil {
+			remove(leaves.ID)
+		}
+
+		if joins != nil {
+			add(joins.ID)
+		}
+
+		return nil
+	}
+}

@@ -55,5 +55,20 @@ func newAuthzed(nodes []ring.Node) (ringbench.Table, error) {
 			return sum
 		},
 		Owner: func(key string) string { return owner([]byte(key)) },
+		Change: func(leaves, joins *ring.Node) error {
+			if leaves != nil {
+				if err := r.Remove(member(leaves.ID)); err != nil {
+					return fmt.Errorf("remove %s from authzed's ring: %w", leaves.ID, err)
+				}
+			}
+
+			if joins != nil {
+				if err := r.Add(member(joins.ID)); err != nil {
+					return fmt.Errorf("add %s to authzed's ring: %w", joins.ID, err)
+				}
+			}
+
+			return nil
+		},
 	}, nil
 }

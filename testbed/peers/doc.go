@@ -1,7 +1,7 @@
 // Command peers measures our ring next to eight public modules that place keys on nodes, in one process and on the same
 // keys: `make bench-ring`. It is a Go module of its own, so that the product's go.mod stays clean.
 //
-//	go run . [-nodes 16,64,1000] [-rounds 15] [-raw]
+//	go run . [-nodes 16,64,1000] [-rounds 25] [-raw]
 //
 // Standard output has a JSON object for each row, as `skyring bench ring --json`; standard error has the table, with
 // look-ups as multiples of ours.

@@ -41,6 +41,7 @@ func newGoZero(nodes []ring.Node) (ringbench.Table, error) {
 
 			return sum
 		},
-		Owner: owner,
+		Owner:  owner,
+		Change: changing(func(id string) { h.Remove(id) }, func(id string) { h.Add(id) }),
 	}, nil
 }

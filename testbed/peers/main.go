@@ -36,9 +36,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	flags.SetOutput(stderr)
 
 	numbers := flags.String("nodes", "16,64,1000", "numbers of nodes")
-	rounds := flags.Int("rounds", 15, "timed rounds of look-ups")
-	builds := flags.Int("builds", 3, "timed builds")
-	lookups := flags.Int("lookups", 1<<14, "look-ups a round")
+	rounds := flags.Int("rounds", 25, "timed rounds of look-ups")
+	builds := flags.Int("builds", 3, "timed builds; slow ones are made once")
+	lookups := flags.Int("lookups", 1<<13, "look-ups a round")
 	counted := flags.Int("keys", 1<<20, "keys counted for evenness and movement")
 	raw := flags.Bool("raw", false, "keep each round in the rows")
 

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -45,6 +46,17 @@ func TestAdaptersWork(t *testing.T) {
 				t.Fatal(err)
 			}
 
+			changed := again
+			if again.Change != nil { // the other way to the same nodes, and back
+				if changed, err = c.New(all); err != nil {
+					t.Fatal(err)
+				}
+
+				if err := errors.Join(changed.Change(&all[nodes-1], nil), again.Change(&all[2], nil), again.Change(nil, &all[2])); err != nil {
+					t.Fatal(err)
+				}
+			}
+
 			counts := map[string]int{}
 			moved := 0
 
@@ -62,6 +74,10 @@ func TestAdaptersWork(t *testing.T) {
 
 				if fewer.Owner(key) != id {
 					moved++
+				}
+
+				if again.Change != nil && changed.Owner(key) != fewer.Owner(key) {
+					t.Fatalf("%s is on %s after a change, on %s when made anew", key, changed.Owner(key), fewer.Owner(key))
 				}
 			}
 

@@ -34,5 +34,6 @@ func newStathat(nodes []ring.Node) (ringbench.Table, error) {
 
 			return id
 		},
+		Change: changing(c.Remove, c.Add),
 	}, nil
 }

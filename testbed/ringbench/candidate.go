@@ -20,6 +20,9 @@ type Table struct {
 	Owner func(key string) string
 	// Slots returns the owner of each of the equal parts of the space of hashes; nil where the algorithm has no such parts: then keys are counted.
 	Slots func() []string
+	// Change takes a node out and puts one in, in place; either may be nil. Nil where the algorithm has no such operation, or it is not worth while: then
+	// a table is made anew for the other nodes. Libraries that sort all virtual nodes for each node take minutes for that at a thousand.
+	Change func(leaves, joins *ring.Node) error
 }
 
 // Ours are the candidates of this project:

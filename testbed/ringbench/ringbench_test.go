@@ -138,6 +138,55 @@ func TestRunRefuses(t *testing.T) {
 	}
 }
 
+// TestTablesMayChangeInPlace: a candidate that changes in place has the figures of one that is made anew.
+func TestTablesMayChangeInPlace(t *testing.T) {
+	anew := modulo()
+	inPlace := ringbench.Candidate{Name: "in place", New: func(nodes []ring.Node) (ringbench.Table, error) {
+		table, err := anew.New(nodes)
+		owner := table.Owner
+		table.Owner = func(key string) string { return owner(key) }
+		table.Change = func(leaves, joins *ring.Node) error {
+			if leaves != nil {
+				place := slices.Index(nodes, *leaves)
+				nodes = slices.Delete(slices.Clone(nodes), place, place+1)
+			}
+
+			if joins != nil {
+				at, _ := slices.BinarySearchFunc(nodes, *joins, func(a, b ring.Node) int { return number(a) - number(b) })
+				nodes = slices.Insert(slices.Clone(nodes), at, *joins)
+			}
+
+			changed, err := anew.New(nodes)
+			owner = changed.Owner
+
+			return err
+		}
+
+		return table, err
+	}}
+	o := quick()
+	o.Candidates = []ringbench.Candidate{anew, inPlace}
+
+	rows, err := ringbench.Run(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	if a, b := rows[0], rows[1]; a.MaxMean != b.MaxMean || a.MovedRemove != b.MovedRemove || a.MovedAdd != b.MovedAdd {
+		t.Errorf("%+v and %+v", a, b)
+	}
+}
+
+// number of a node that Run names.
+func number(n ring.Node) int {
+	out := 0
+	for _, digit := range n.ID[strings.LastIndexByte(n.ID, '-')+1:] {
+		out = 10*out + int(digit-'0')
+	}
+
+	return out
+}
+
 // TestRunFindsChangefulCandidates: a table has to place a key alike each time.
 func TestRunFindsChangefulCandidates(t *testing.T) {
 	calls := uint64(0)

@@ -10,8 +10,8 @@ type Row struct {
 
 	MaxMean      float64  `json:"maxMean"`      // keys of the fullest of equal nodes, as a multiple of the mean
 	Weighted1248 *float64 `json:"weighted1248"` // the same at capacities 1:2:4:8, of the fair share; null where capacities are not honoured
-	MovedRemove  float64  `json:"movedRemove"`  // keys that move when the node in the middle leaves, as a multiple of those that must
-	MovedAdd     float64  `json:"movedAdd"`     // the same when a node joins
+	MovedRemove  float64  `json:"movedRemove"`  // keys that move when the node in the middle leaves, as a multiple of those it had
+	MovedAdd     float64  `json:"movedAdd"`     // keys that move when a node joins, as a multiple of those it gets
 
 	BuildMs float64 `json:"buildMs"` // median
 

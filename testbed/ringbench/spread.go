@@ -1,29 +1,39 @@
 package ringbench
 
 import (
+	"fmt"
+
 	"skyring/ring"
 )
 
-// spread measures evenness and movement.
+// spread measures evenness and movement. It may change the table.
 func spread(c Candidate, table Table, sample func() []string, row *Row) error {
-	nodes := equalNodes(row.Nodes)
+	nodes := equalNodes(row.Nodes + 1)
+	nodes, joiner := nodes[:row.Nodes], nodes[row.Nodes]
+	leaver := nodes[row.Nodes/2]
+
 	before := table.owners(sample)
 	row.MaxMean = largest(before, nodes)
 
-	middle := row.Nodes / 2
-	fewer := append(equalNodes(middle), nodes[middle+1:]...)
-
-	for _, change := range []struct {
-		nodes []ring.Node
-		moved *float64
-	}{{fewer, &row.MovedRemove}, {equalNodes(row.Nodes + 1), &row.MovedAdd}} {
-		after, err := c.New(change.nodes)
-		if err != nil {
-			return err
-		}
-
-		*change.moved = movement(before, after.owners(sample))
+	without, err := changed(c, table, nodes, &leaver, nil)
+	if err != nil {
+		return err
 	}
+
+	row.MovedRemove = movement(before, without.owners(sample), leaver.ID)
+
+	if table.Change != nil { // and it is back
+		if err := table.Change(nil, &leaver); err != nil {
+			return fmt.Errorf("put %s back: %w", leaver.ID, err)
+		}
+	}
+
+	with, err := changed(c, table, nodes, nil, &joiner)
+	if err != nil {
+		return err
+	}
+
+	row.MovedAdd = movement(before, with.owners(sample), joiner.ID)
 
 	if !c.Weighted {
 		return nil
@@ -44,6 +54,31 @@ func spread(c Candidate, table Table, sample func() []string, row *Row) error {
 	return nil
 }
 
+// changed returns a table in which a node has left or joined.
+func changed(c Candidate, table Table, nodes []ring.Node, leaves, joins *ring.Node) (Table, error) {
+	if table.Change != nil {
+		if err := table.Change(leaves, joins); err != nil {
+			return Table{}, fmt.Errorf("change nodes: %w", err)
+		}
+
+		return table, nil
+	}
+
+	var others []ring.Node
+
+	for _, n := range nodes {
+		if leaves == nil || n.ID != leaves.ID {
+			others = append(others, n)
+		}
+	}
+
+	if joins != nil {
+		others = append(others, *joins)
+	}
+
+	return c.New(others)
+}
+
 // owners returns the owners of all slots, or of the keys of a sample, which is made when it is first needed.
 func (t Table) owners(sample func() []string) []string {
 	if t.Slots != nil {
@@ -58,15 +93,6 @@ func (t Table) owners(sample func() []string) []string {
 	return out
 }
 
-func count(owners []string) map[string]int {
-	out := map[string]int{}
-	for _, id := range owners {
-		out[id]++
-	}
-
-	return out
-}
-
 // largest returns the largest share of a node, as a multiple of what its capacity makes fair.
 func largest(owners []string, nodes []ring.Node) float64 {
 	total := 0.0
@@ -74,7 +100,11 @@ func largest(owners []string, nodes []ring.Node) float64 {
 		total += float64(n.Capacity)
 	}
 
-	counts := count(owners)
+	counts := map[string]int{}
+	for _, id := range owners {
+		counts[id]++
+	}
+
 	most := 0.0
 
 	for _, n := range nodes {
@@ -85,21 +115,18 @@ func largest(owners []string, nodes []ring.Node) float64 {
 	return most
 }
 
-// movement returns how much moves, as a multiple of what has to: what nodes gain in number.
-func movement(before, after []string) float64 {
-	moved := 0
+// movement returns how much moves when a node comes or goes, as a multiple of what it has in the table it is in, which has to move.
+func movement(before, after []string, node string) float64 {
+	moved, needed := 0, 0
 
 	for i, id := range before {
 		if after[i] != id {
 			moved++
 		}
-	}
 
-	counts := count(before)
-	needed := 0
-
-	for id, n := range count(after) {
-		needed += max(n-counts[id], 0)
+		if id == node || after[i] == node {
+			needed++
+		}
 	}
 
 	if needed == 0 {

@@ -29,7 +29,10 @@ func keys(n int) []string {
 	return out
 }
 
-// timeBuilds builds each candidate in turn, again and again, and leaves the last tables.
+// slowBuild is the time of a build in milliseconds from which one is enough.
+const slowBuild = 1000
+
+// timeBuilds builds each candidate in turn, again and again, and leaves the last tables. Slow ones are built once.
 func timeBuilds(ctx context.Context, o Options, rows []Row, tables []Table) error {
 	times := make([][]float64, len(rows))
 
@@ -37,6 +40,10 @@ func timeBuilds(ctx context.Context, o Options, rows []Row, tables []Table) erro
 		for i, c := range o.Candidates {
 			if err := ctx.Err(); err != nil {
 				return err
+			}
+
+			if len(times[i]) > 0 && times[i][0] >= slowBuild {
+				continue
 			}
 
 			nodes := equalNodes(rows[i].Nodes)
@@ -59,7 +66,7 @@ func timeBuilds(ctx context.Context, o Options, rows []Row, tables []Table) erro
 	return nil
 }
 
-// timeLookups lets each candidate look the same keys up in turn, again and again, after one round that warms caches.
+// timeLookups lets each candidate look the same keys up in turn, again and again.
 func timeLookups(ctx context.Context, o Options, rows []Row, tables []Table) error {
 	looked := keys(o.Lookups)
 	results := make([]uint64, len(rows))
@@ -100,7 +107,7 @@ func timeLookups(ctx context.Context, o Options, rows []Row, tables []Table) err
 func timeLoop(t Table, looked []string) (ns, allocs float64, result uint64) {
 	var before, after runtime.MemStats
 
-	t.Loop(looked[:min(len(looked), 1024)]) // brings back what the candidate before drove out of the nearest caches
+	t.Loop(looked) // brings back what the candidate before drove out of the caches
 	runtime.ReadMemStats(&before)
 
 	start := time.Now()
