@@ -5,6 +5,7 @@ import (
 	"net/netip"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/pion/sctp"
 
@@ -29,10 +30,11 @@ type Association struct {
 	conn     conn
 	mtu      uint32 // longest SCTP packet sent
 	origin   origin
+	tuples   []tuple       // of its confirmed addresses; guarded by the registry's mu
 	done     chan struct{} // closed when it has ended
 
 	// each guards itself
-	path      path
+	paths     paths
 	window    window
 	sending   sendBuffer
 	intake    intake
@@ -57,9 +59,17 @@ const (
 // Streams are the negotiated numbers of streams towards us and towards the peer; ids start at 0.
 func (a *Association) Streams() (in, out uint16) { return a.in, a.out }
 
-// PeerAddr is the peer's UDP address; its port changes when the peer's NAT changes it, and in a DTLS session with a
-// connection ID the whole of it.
-func (a *Association) PeerAddr() netip.AddrPort { return a.path.place().address() }
+// PeerAddr is the peer's UDP address. Its port changes when the peer's NAT changes it; in a DTLS session with a connection
+// ID the whole of it; and it is another of those that the peer named in its INIT when the one before is silent.
+func (a *Association) PeerAddr() netip.AddrPort { return a.paths.place().address() }
+
+// PeerAddrs are all addresses at which the peer has answered, PeerAddr first.
+func (a *Association) PeerAddrs() (list []netip.AddrPort) {
+	for _, at := range a.paths.confirmed() {
+		list = append(list, at.address())
+	}
+	return list
+}
 
 // LocalPort is our SCTP port.
 func (a *Association) LocalPort() uint16 { return a.localPort }
@@ -85,7 +95,7 @@ func (e *Endpoint) establish(t terms, by origin) (*Association, error) {
 	a := &Association{terms: t, endpoint: e, origin: by, done: make(chan struct{}), mtu: e.mtu(t.peer.link)}
 	a.conn.association = a
 	a.conn.inbox = inbox{limit: e.cfg.PacketQueue, maxBytes: e.cfg.maxQueued(), wake: make(chan struct{}, 1)}
-	a.path.start(t.peer, e.cfg.HeartbeatInterval)
+	a.paths.start(t.peer, t.named, e.cfg.HeartbeatInterval)
 	a.window.size, a.window.cumulative = e.cfg.ReceiveWindow, t.peerTSN-1
 	a.sending.start(t.localTSN)
 	a.receiving.start()
@@ -96,9 +106,13 @@ func (e *Endpoint) establish(t terms, by origin) (*Association, error) {
 	}
 	a.pion = pion
 	e.tasks.Go(a.supervise)
-	if err := e.table.add(a); err != nil {
+	before, err := e.table.add(a)
+	if err != nil {
 		a.end(&CloseError{Reason: EndpointClosed})
 		return nil, fmt.Errorf("enter the association: %w", err)
+	}
+	if before != nil {
+		before.paths.question(time.Now())
 	}
 	if s := t.peer.session; s != nil && !s.attach(a) {
 		why := s.why()

@@ -36,7 +36,7 @@ func (a *Association) Abort(reason string) {
 
 func (a *Association) abort(why *CloseError, c cause, value string) {
 	a.finish(why, func() {
-		a.endpoint.send(appendAbort(a.packet(64), c, []byte(value[:min(len(value), maxDetail)])), a.path.place())
+		a.endpoint.send(appendAbort(a.packet(64), c, []byte(value[:min(len(value), maxDetail)])), a.paths.place())
 	})
 }
 

@@ -53,8 +53,12 @@ type Config struct {
 	PacketQueue int `yaml:"packetQueue" env:"PACKET_QUEUE"`
 	// HeartbeatInterval is the time between two heartbeats of an association, give or take a tenth.
 	HeartbeatInterval time.Duration `yaml:"heartbeatInterval" env:"HEARTBEAT_INTERVAL"`
-	// MaxMissedHeartbeats is how many in a row may stay unanswered before the path counts as failed.
+	// MaxMissedHeartbeats is how many in a row may stay unanswered before the path counts as failed. A peer that has named
+	// several addresses is gone when all have; between them, packets go on elsewhere as soon as an answer is late.
 	MaxMissedHeartbeats int `yaml:"maxMissedHeartbeats" env:"MAX_MISSED_HEARTBEATS"`
+	// DataTimeout is how long data may stay unacknowledged, although the peer has room for it, before the path counts as
+	// failed.
+	DataTimeout time.Duration `yaml:"dataTimeout" env:"DATA_TIMEOUT"`
 	// InitTimeout is how long the first INIT or COOKIE-ECHO waits for its answer; the time doubles up to RTOMax.
 	InitTimeout time.Duration `yaml:"initTimeout" env:"INIT_TIMEOUT"`
 	// MaxInitRetransmits is how often INIT and COOKIE-ECHO are repeated, each.
@@ -82,6 +86,7 @@ func DefaultConfig() Config {
 		PacketQueue:              1024,
 		HeartbeatInterval:        5 * time.Second,
 		MaxMissedHeartbeats:      4,
+		DataTimeout:              time.Minute,
 		InitTimeout:              time.Second,
 		MaxInitRetransmits:       5,
 		RTOMax:                   10 * time.Second,
@@ -106,6 +111,7 @@ func (c Config) Validate() error {
 		within("packetQueue", int64(c.PacketQueue), 16, 1<<16),
 		lasting("heartbeatInterval", c.HeartbeatInterval, 10*time.Millisecond, time.Hour),
 		within("maxMissedHeartbeats", int64(c.MaxMissedHeartbeats), 1, 100),
+		lasting("dataTimeout", c.DataTimeout, time.Second, time.Hour),
 		lasting("initTimeout", c.InitTimeout, 10*time.Millisecond, time.Minute),
 		within("maxInitRetransmits", int64(c.MaxInitRetransmits), 0, 20),
 		lasting("rtoMax", c.RTOMax, time.Second, time.Minute),

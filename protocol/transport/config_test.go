@@ -18,7 +18,7 @@ func TestConfig(t *testing.T) {
 	for _, key := range []string{
 		"streams", "acceptBacklog", "maxAssociations", "maxMessage", "receiveWindow", "sendBuffer", "maxPacket",
 		"packetQueue", "heartbeatInterval", "maxMissedHeartbeats", "initTimeout", "maxInitRetransmits", "rtoMax",
-		"cookieLife", "maxAssociationsPerSource", "initsPerSecond", "initsPerSourcePerSecond", "blueRepliesPerSecond",
+		"cookieLife", "maxAssociationsPerSource", "initsPerSecond", "initsPerSourcePerSecond", "blueRepliesPerSecond", "dataTimeout",
 	} {
 		if !strings.Contains(err.Error(), key+": ") {
 			t.Errorf("%s is not named in %v", key, err)

@@ -7,6 +7,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"skyring/protocol/transport/packet"
 )
 
 // conn is the net.Conn that pion reads and writes: the association's inbox on one side, the endpoint's link on the
@@ -55,7 +57,11 @@ func (c *conn) Write(b []byte) (int, error) {
 	default:
 	}
 	a.rewriteOutbound(b)
-	a.endpoint.send(b, a.path.place())
+	if packet.ChunkType(b[packet.HeaderLen]) == packet.TypeSack { // pion sends it alone
+		a.endpoint.send(b, a.paths.replyPlace())
+	} else {
+		a.endpoint.send(b, a.paths.place())
+	}
 	return len(b), nil
 }
 

@@ -23,6 +23,7 @@ type terms struct {
 	peerWindow          uint32
 	in, out             uint16 // streams
 	forwardTSN          bool
+	named               []netip.Addr // other addresses of the peer's, at most maxNamed; none is confirmed
 }
 
 // cookie is the state that the server does not keep: it travels to the client and back (RFC 9260 section 5.1.3).
@@ -33,7 +34,9 @@ type terms struct {
 //	24 tie tags: local, peer      2 u32   45 peer address         16 bytes
 //	32 local port, peer port      2 u16   61 peer UDP port        u16
 //	63 link                       u8      64 DTLS session         u64
-//	72 HMAC-SHA-256 of the above  32 bytes
+//	72 number of other addresses  u8, at most maxNamed
+//	73 each: length 4 or 16       u8      address
+//	.. HMAC-SHA-256 of the above  32 bytes
 type cookie struct {
 	terms
 
@@ -44,8 +47,9 @@ type cookie struct {
 }
 
 const (
-	cookieBodyLen = 72
-	cookieLen     = cookieBodyLen + sha256.Size
+	cookieFixedLen = 73
+	cookieMinLen   = cookieFixedLen + sha256.Size
+	cookieMaxLen   = cookieMinLen + maxNamed*(1+16)
 
 	cookieForwardTSN = 1
 	cookieIPv4       = 2
@@ -62,7 +66,7 @@ func newCookieKey() (k cookieKey, err error) {
 }
 
 func (k *cookieKey) seal(c cookie) []byte {
-	b := make([]byte, 0, cookieLen)
+	b := make([]byte, 0, cookieMaxLen)
 	b = binary.BigEndian.AppendUint64(b, uint64(c.created.UnixNano()))
 	for _, v := range [...]uint32{c.localTag, c.peerTag, c.localTSN, c.peerTSN, c.tieLocal, c.tiePeer} {
 		b = binary.BigEndian.AppendUint32(b, v)
@@ -78,12 +82,18 @@ func (k *cookieKey) seal(c cookie) []byte {
 	b = binary.BigEndian.AppendUint16(b, c.peer.Addr.Port())
 	b = append(b, c.peer.link)
 	b = binary.BigEndian.AppendUint64(b, c.session)
+	b = append(b, byte(len(c.named)))
+	for _, addr := range c.named {
+		raw := addr.AsSlice()
+		b = append(append(b, byte(len(raw))), raw...)
+	}
 	return k.sign(b, b)
 }
 
 // open checks the signature and reads the cookie; age, addresses and session are for the caller. The error is errBadCookie.
 func (k *cookieKey) open(b []byte) (cookie, error) {
-	if len(b) != cookieLen || !hmac.Equal(k.sign(nil, b[:cookieBodyLen]), b[cookieBodyLen:]) {
+	end := len(b) - sha256.Size
+	if end < cookieFixedLen || len(b) > cookieMaxLen || !hmac.Equal(k.sign(nil, b[:end]), b[end:]) {
 		return cookie{}, errBadCookie
 	}
 	u16, u32 := binary.BigEndian.Uint16, binary.BigEndian.Uint32
@@ -97,10 +107,21 @@ func (k *cookieKey) open(b []byte) (cookie, error) {
 		terms: terms{
 			localTag: u32(b[8:]), peerTag: u32(b[12:]), localTSN: u32(b[16:]), peerTSN: u32(b[20:]),
 			localPort: u16(b[32:]), peerPort: u16(b[34:]), peerWindow: u32(b[36:]),
-			in: u16(b[40:]), out: u16(b[42:]), forwardTSN: b[44]&cookieForwardTSN != 0,
+			named: cookieAddresses(b[cookieFixedLen:end]),
+			in:    u16(b[40:]), out: u16(b[42:]), forwardTSN: b[44]&cookieForwardTSN != 0,
 			peer: place{Peer: Peer{Addr: netip.AddrPortFrom(address, u16(b[61:]))}, link: b[63]},
 		},
 	}, nil
+}
+
+// cookieAddresses reads the addresses of a cookie that is ours.
+func cookieAddresses(b []byte) (list []netip.Addr) {
+	for len(b) > 0 {
+		n := 1 + int(b[0])
+		addr, _ := netip.AddrFromSlice(b[1:n])
+		list, b = append(list, addr), b[n:]
+	}
+	return list
 }
 
 func (c cookie) flags() (flags byte) {

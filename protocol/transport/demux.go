@@ -47,6 +47,7 @@ type inbound struct {
 	b        []byte
 	header   packet.Header
 	from     place
+	proven   bool // from is a confirmed address of the association's
 	reported bool // an ERROR has answered it
 }
 

@@ -34,11 +34,13 @@
 //
 // Every association ends with a *CloseError that says why.
 //
-// # What is not done
+// # Several addresses, and restarts
 //
-// An association has one path. A peer's UDP port may change (heartbeat.go); its IP address may not: the addresses that a
-// multi-homed peer names in INIT (parameters 5 and 6) are read over, packets from them count as WrongAddresses, and the
-// peer has to set up anew when its first address is gone. A restart is known by the UDP port too, so that two stations
-// behind one NAT are told apart: a peer that restarts behind a new port is a new association, and the old one ends by its
-// heartbeats.
+// A peer may name further addresses in INIT or INIT-ACK. Packets from there are taken if they bear the tag; ours go there
+// when the address has answered a heartbeat, and the one before is late in answering (paths.go). Its UDP port may change
+// too. We name no address of our own.
+//
+// A restart is known by address, SCTP ports and UDP port, so that two stations behind one NAT are told apart. One that
+// comes back behind another port is a new association, and the old one is asked at once whether it is there still
+// (registry.go).
 package transport

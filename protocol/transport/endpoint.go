@@ -24,6 +24,8 @@ const (
 	MaxLinks = 64
 
 	maxLinkErrors = 100 // reads in a row that may fail before Run gives the link up
+
+	slowestBeat = 250 * time.Millisecond // between two looks at the associations' clocks
 )
 
 // Endpoint serves and dials associations over one Link or several. Run must run for anything to happen.
@@ -34,6 +36,7 @@ type Endpoint struct {
 	log     zerolog.Logger
 	pionLog *pionLogger
 	cookies cookieKey
+	begun   time.Time
 	table   *registry
 	backlog chan *Association // refuses when full
 	ended   chan struct{}     // closed when Run ends
@@ -67,7 +70,7 @@ func NewOver(links []Link, cfg Config, log zerolog.Logger) (*Endpoint, error) {
 		return nil, err
 	}
 	return &Endpoint{
-		cfg: cfg, links: slices.Clone(links), log: log, pionLog: &pionLogger{log: log}, cookies: key,
+		cfg: cfg, links: slices.Clone(links), log: log, pionLog: &pionLogger{log: log}, cookies: key, begun: time.Now(),
 		answers: newAnswerLimits(cfg),
 		table:   newRegistry(cfg.MaxAssociations, cfg.MaxAssociationsPerSource),
 		backlog: make(chan *Association, cfg.AcceptBacklog),
@@ -195,6 +198,9 @@ func (e *Endpoint) Reload() error {
 	return errors.Join(errs...)
 }
 
+// clock is a moment as the time since New.
+func (e *Endpoint) clock(now time.Time) time.Duration { return now.Sub(e.begun) }
+
 // mtu is the longest SCTP packet to send over a link.
 func (e *Endpoint) mtu(link uint8) uint32 {
 	if e.links[link].Mode() == ModeDTLS {
@@ -234,7 +240,7 @@ func (e *Endpoint) send(b []byte, to place) {
 
 // beat keeps the heartbeats of all associations, and their deadlines.
 func (e *Endpoint) beat(ctx context.Context) {
-	ticker := time.NewTicker(max(e.cfg.HeartbeatInterval/16, 2*time.Millisecond))
+	ticker := time.NewTicker(min(max(e.cfg.HeartbeatInterval/16, 2*time.Millisecond), slowestBeat))
 	defer ticker.Stop()
 	for {
 		select {

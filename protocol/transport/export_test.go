@@ -34,6 +34,7 @@ type Cookie struct {
 	Window              uint32
 	In, Out             uint16
 	ForwardTSN          bool
+	Named               []netip.Addr
 }
 
 // SealAndOpen takes a cookie through a key of its own; damage may change the sealed bytes.
@@ -46,18 +47,21 @@ func SealAndOpen(c Cookie, damage func([]byte) []byte) (Cookie, error) {
 		created: c.Created, tieLocal: c.TieLocal, tiePeer: c.TiePeer,
 		terms: terms{
 			peer: place{Peer: Peer{Addr: c.Peer}}, localPort: c.LocalPort, peerPort: c.PeerPort, localTag: c.LocalTag, peerTag: c.PeerTag,
-			localTSN: c.LocalTSN, peerTSN: c.PeerTSN, peerWindow: c.Window, in: c.In, out: c.Out, forwardTSN: c.ForwardTSN,
+			localTSN: c.LocalTSN, peerTSN: c.PeerTSN, peerWindow: c.Window, in: c.In, out: c.Out, forwardTSN: c.ForwardTSN, named: c.Named,
 		},
 	})))
 	return Cookie{
 		Created: got.created, Peer: got.peer.Addr, LocalPort: got.localPort, PeerPort: got.peerPort, LocalTag: got.localTag,
 		PeerTag: got.peerTag, TieLocal: got.tieLocal, TiePeer: got.tiePeer, LocalTSN: got.localTSN, PeerTSN: got.peerTSN,
-		Window: got.peerWindow, In: got.in, Out: got.out, ForwardTSN: got.forwardTSN,
+		Window: got.peerWindow, In: got.in, Out: got.out, ForwardTSN: got.forwardTSN, Named: got.named,
 	}, err
 }
 
-// CookieLen is the length of a sealed cookie.
-const CookieLen = cookieLen
+// CookieLen is the length of a sealed cookie without other addresses, and CookieMaxLen that with as many as may be.
+const (
+	CookieLen    = cookieMinLen
+	CookieMaxLen = cookieMaxLen
+)
 
 // JudgeCookie names the action for a cookie with these tags; existing is nil, or local and peer tag.
 func JudgeCookie(c Cookie, existing *[2]uint32) string {
@@ -96,7 +100,7 @@ func Sweep(l *DTLSLink, now time.Time) {
 }
 
 // PeerOf is where a link reaches an association's peer.
-func PeerOf(a *Association) Peer { return a.path.place().Peer }
+func PeerOf(a *Association) Peer { return a.paths.place().Peer }
 
 // CID is the connection ID by which an association's peer names its session.
 func CID(a *Association) []byte { return a.peer.session.cid[:] }
@@ -133,3 +137,35 @@ func Inbox(limit, maxBytes int, sizes ...int) (kept int) {
 
 // Settle ends the time in which an association's peer may repeat the last flight of its DTLS handshake.
 func Settle(a *Association) { a.peer.session.settles.Store(0) }
+
+// Usable tells whether an address that a peer names becomes a path over UDP from a bound address, with these networks
+// allowed: 192.0.2.0/24, 10.0.0.0/8, 169.254.0.0/16, 224.0.0.0/4, 2001:db8::/32, fe80::/10, the loopbacks and more.
+func Usable(bound, from, named netip.Addr) bool {
+	var l UDPLink
+	for _, text := range []string{
+		"192.0.2.0/24", "10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "255.255.255.255/32", "0.0.0.0/32", "::/1",
+		"fe80::/10", "ff00::/8",
+	} {
+		l.allow = append(l.allow, netip.MustParsePrefix(text))
+	}
+	l.dialed.Store(&map[netip.Addr]struct{}{})
+	e := Endpoint{links: []Link{&boundLink{UDPLink: &l, addr: bound}}}
+	return len(e.usable([]netip.Addr{named}, place{Peer: Peer{Addr: netip.AddrPortFrom(from, 9899)}})) == 1
+}
+
+// boundLink says to be bound elsewhere.
+type boundLink struct {
+	*UDPLink
+
+	addr netip.Addr
+}
+
+func (l *boundLink) LocalAddr() netip.AddrPort { return netip.AddrPortFrom(l.addr, 9899) }
+
+// Named are the addresses that an association's peer named in its handshake.
+func Named(a *Association) []netip.Addr { return a.named }
+
+// Stalled is how long nothing of what was sent has been acknowledged.
+func Stalled(a *Association, now time.Time) time.Duration {
+	return a.sending.stalled(a.endpoint.clock(now))
+}

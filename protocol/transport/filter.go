@@ -2,6 +2,7 @@ package transport
 
 import (
 	"encoding/binary"
+	"time"
 
 	"skyring/protocol/transport/packet"
 )
@@ -16,7 +17,7 @@ func (a *Association) input(in *inbound, offset int) {
 		a.endpoint.count.add(MalformedPackets)
 		return
 	}
-	if !a.fromPeer(in.from) {
+	if !a.fromPeer(in) {
 		return
 	}
 	a.intake.mu.Lock()
@@ -28,6 +29,9 @@ func (a *Association) input(in *inbound, offset int) {
 		a.endpoint.packets.Put(out)
 		return
 	} else if kept == withData {
+		if in.proven {
+			a.paths.heardFrom(in.from)
+		}
 		a.window.hold(out.b)
 	}
 	if !a.conn.inbox.put(out) {
@@ -145,8 +149,9 @@ func (a *Association) judge(in *inbound, c packet.Chunk) chunkFate {
 }
 
 func (a *Association) onAcknowledgement(c packet.Chunk) {
-	if a.sending.acknowledge(c) {
-		a.path.alive()
+	now := a.endpoint.clock(time.Now())
+	if a.sending.acknowledge(c, now) {
+		a.paths.alive()
 	}
 }
 
@@ -231,7 +236,7 @@ func (a *Association) onReconfig(in *inbound, c packet.Chunk) chunkFate {
 
 func (a *Association) deny(in *inbound, request []byte) {
 	response := packet.AppendParameter(nil, reconfigResponse, append(append([]byte(nil), request...), u32(reconfigDenied)...))
-	a.endpoint.send(packet.AppendChunk(a.packet(32), packet.TypeReconfig, 0, response), in.from)
+	a.endpoint.send(packet.AppendChunk(a.packet(32), packet.TypeReconfig, 0, response), a.replyPlace(in))
 }
 
 // report sends an ERROR chunk with one cause, once for a packet.
@@ -240,5 +245,5 @@ func (a *Association) report(in *inbound, c cause, value []byte) {
 		return
 	}
 	in.reported = true
-	a.endpoint.send(appendError(a.packet(64), c, value), in.from)
+	a.endpoint.send(appendError(a.packet(64), c, value), a.replyPlace(in))
 }

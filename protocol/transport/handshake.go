@@ -61,7 +61,7 @@ func (e *Endpoint) onInitAck(d *dialing, c packet.Chunk) {
 	d.terms = terms{
 		peer: d.peer, localPort: d.localPort, peerPort: d.peerPort, localTag: d.localTag, peerTag: peer.tag,
 		localTSN: d.localTSN, peerTSN: peer.tsn, peerWindow: peer.window, forwardTSN: peer.forwardTSN,
-		in: min(d.streams, peer.outbound), out: min(d.streams, peer.inbound),
+		in: min(d.streams, peer.outbound), out: min(d.streams, peer.inbound), named: e.usable(peer.addresses, d.peer),
 	}
 	d.mu.Unlock()
 	d.notify()

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"errors"
+	"net/netip"
 
 	"skyring/protocol/transport/packet"
 )
@@ -28,7 +29,9 @@ const (
 	paramSkipBit   = 0x8000
 	paramReportBit = 0x4000
 
-	minPeerWindow   = 1500
+	minPeerWindow    = 1500
+	maxAddressesRead = 32
+
 	maxUnrecognised = 256 // bytes of unrecognised parameters that are reported
 )
 
@@ -48,8 +51,9 @@ type peerInit struct {
 	tag, window, tsn  uint32
 	outbound, inbound uint16
 	forwardTSN        bool
-	cookie            []byte // of an INIT-ACK; points into the packet
-	unrecognised      []byte // whole parameters, padded, that want a report
+	cookie            []byte       // of an INIT-ACK; points into the packet
+	addresses         []netip.Addr // that it names besides, as they are; at most maxRead
+	unrecognised      []byte       // whole parameters, padded, that want a report
 }
 
 // readInit judges an INIT or INIT-ACK chunk. The error is errDiscardInit or an *initError; with a refusal the tag
@@ -94,9 +98,13 @@ func (in *peerInit) take(p packet.Parameter) bool {
 		for _, t := range p.Value {
 			in.forwardTSN = in.forwardTSN || packet.ChunkType(t) == packet.TypeForwardTSN
 		}
-	case paramIPv4, paramIPv6, paramUnrecognised, paramCookiePreservative, paramAddressTypes, paramECN,
+	case paramIPv4, paramIPv6:
+		if addr, ok := netip.AddrFromSlice(p.Value); ok && len(in.addresses) < maxAddressesRead {
+			in.addresses = append(in.addresses, addr.Unmap())
+		}
+	case paramUnrecognised, paramCookiePreservative, paramAddressTypes, paramECN,
 		paramZeroChecksum, paramRandom, paramChunkList, paramHMACAlgorithms, paramPadding, paramAdaptation:
-		// Recognised, and of no use over one address and without these extensions.
+		// Recognised, and of no use without these extensions.
 	default:
 		if p.Type&paramReportBit != 0 && len(in.unrecognised)+len(p.Raw) <= maxUnrecognised {
 			in.unrecognised = packet.AppendParameter(in.unrecognised, p.Type, p.Value)

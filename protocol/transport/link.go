@@ -27,6 +27,8 @@ type (
 	}
 	// working links have work of their own until Close; run returns nil then.
 	working interface{ run() error }
+	// choosy links hear only some addresses; nothing is sent to the others.
+	choosy interface{ allows(addr netip.Addr) bool }
 	// counting links count what they drop before the endpoint sees it.
 	counting interface{ tally() *counters }
 )

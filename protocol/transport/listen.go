@@ -65,7 +65,7 @@ func (e *Endpoint) propose(in *inbound, peer peerInit, existing *Association, d 
 	c := cookie{created: time.Now(), session: in.from.number(), terms: terms{
 		peer: in.from, localPort: in.header.DestinationPort, peerPort: in.header.SourcePort,
 		peerTag: peer.tag, peerTSN: peer.tsn, peerWindow: peer.window, forwardTSN: peer.forwardTSN,
-		in: min(e.cfg.Streams, peer.outbound), out: min(e.cfg.Streams, peer.inbound),
+		in: min(e.cfg.Streams, peer.outbound), out: min(e.cfg.Streams, peer.inbound), named: e.usable(peer.addresses, in.from),
 	}}
 	switch {
 	case d != nil:
@@ -91,7 +91,7 @@ func (e *Endpoint) sendInitAck(in *inbound, peer peerInit, c cookie, d *dialing)
 		tag: c.localTag, window: e.cfg.ReceiveWindow, tsn: c.localTSN, outbound: c.out, inbound: inbound,
 		cookie: e.cookies.seal(c), unrecognised: peer.unrecognised,
 	}
-	e.send(ack.append(reply(in.header, peer.tag, 256), packet.TypeInitAck), in.from)
+	e.send(ack.append(reply(in.header, peer.tag, 384), packet.TypeInitAck), in.from)
 }
 
 // refuse answers with ABORT to a tag; cause 0 gives none.

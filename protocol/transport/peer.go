@@ -61,7 +61,7 @@ type Arrival struct {
 
 // Arrival is the listener by which the association came, or over which it was dialled.
 func (a *Association) Arrival() Arrival {
-	link := a.endpoint.links[a.path.place().link]
+	link := a.endpoint.links[a.paths.place().link]
 	return Arrival{Mode: link.Mode(), Address: link.LocalAddr()}
 }
 

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 	"sync"
 	"time"
 )
@@ -20,6 +21,25 @@ type tuple struct {
 	peerPort, localPort uint16
 }
 
+// hostTuple is a tuple but for the UDP port. Whether two with the same are one station that has restarted behind another
+// port, or two behind one NAT, nobody can tell from the packets of the new one: so the old one is asked (paths.question),
+// and ends soon unless it answers. Were the new one taken for a restart right away, as kernels do, two stations with the
+// same SCTP ports would end each other's association again and again, and whoever shares an address with a station could
+// cut it off.
+type hostTuple struct {
+	link                uint8
+	addr                netip.Addr
+	peerPort, localPort uint16
+}
+
+func (t tuple) host() hostTuple {
+	return hostTuple{link: t.peer.link, addr: t.peer.Addr.Addr(), peerPort: t.peerPort, localPort: t.localPort}
+}
+
+func (a *Association) tupleAt(at place) tuple {
+	return tuple{peer: at, peerPort: a.peerPort, localPort: a.localPort}
+}
+
 // registry finds associations and handshakes by tag and by tuple.
 type registry struct {
 	// static
@@ -27,10 +47,11 @@ type registry struct {
 	sourceLimit int // of those that one source set up
 
 	mu        sync.RWMutex
-	byTag     map[uint32]*Association // by local tag
-	byTuple   map[tuple]*Association
-	bySource  map[netip.Prefix]int // associations that it set up
-	dialTag   map[uint32]*dialing  // by local tag
+	byTag     map[uint32]*Association    // by local tag
+	byTuple   map[tuple]*Association     // by each confirmed address
+	latest    map[hostTuple]*Association // the last that a peer set up
+	bySource  map[netip.Prefix]int       // associations that it set up
+	dialTag   map[uint32]*dialing        // by local tag
 	dialTuple map[tuple]*dialing
 	spent     spentTags
 	closed    bool // nothing is added any more
@@ -38,7 +59,7 @@ type registry struct {
 
 func newRegistry(limit, sourceLimit int) *registry {
 	return &registry{
-		limit: limit, sourceLimit: sourceLimit, bySource: map[netip.Prefix]int{}, byTag: map[uint32]*Association{}, byTuple: map[tuple]*Association{},
+		limit: limit, sourceLimit: sourceLimit, bySource: map[netip.Prefix]int{}, byTag: map[uint32]*Association{}, byTuple: map[tuple]*Association{}, latest: map[hostTuple]*Association{},
 		dialTag: map[uint32]*dialing{}, dialTuple: map[tuple]*dialing{}, spent: spentTags{until: map[uint32]time.Time{}},
 	}
 }
@@ -73,38 +94,47 @@ func (r *registry) len() int {
 	return len(r.byTag)
 }
 
-// add enters an association, whose tag and tuple must be free. The error says that they are not, or there is no room.
-func (r *registry) add(a *Association) error {
+// add enters an association, whose tag and tuple must be free. The error says that they are not, or there is no room. It
+// gives the association that the same peer may have set up before behind another UDP port, nil for none.
+func (r *registry) add(a *Association) (before *Association, err error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	key := tuple{peer: a.path.place(), peerPort: a.peerPort, localPort: a.localPort}
+	key := a.tupleAt(a.peer)
 	switch {
 	case r.closed:
-		return errRefusing
+		return nil, errRefusing
 	case len(r.byTag) >= r.limit:
-		return r.noRoom()
+		return nil, r.noRoom()
 	case r.byTag[a.localTag] != nil || r.byTuple[key] != nil:
-		return errTaken
+		return nil, errTaken
 	}
 	r.byTag[a.localTag], r.byTuple[key] = a, a
+	a.tuples = []tuple{key}
 	if a.origin == byPeer {
 		r.bySource[sourceOf(a.peer.Addr.Addr())]++
+		if a.peer.session == nil { // a session is its own place
+			before = r.latest[key.host()]
+			r.latest[key.host()] = a
+		}
 	}
-	return nil
+	return before, nil
 }
 
 // remove forgets an association; until spent its tag opens no cookie.
 func (r *registry) remove(a *Association, spent time.Time) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	key := tuple{peer: a.path.place(), peerPort: a.peerPort, localPort: a.localPort}
 	if r.byTag[a.localTag] == a {
 		delete(r.byTag, a.localTag)
 		r.spent.add(a.localTag, spent)
 		r.release(a)
 	}
-	if r.byTuple[key] == a {
+	for _, key := range a.tuples {
 		delete(r.byTuple, key)
+	}
+	a.tuples = nil
+	if host := a.tupleAt(a.peer).host(); r.latest[host] == a {
+		delete(r.latest, host)
 	}
 }
 
@@ -120,18 +150,21 @@ func (r *registry) release(a *Association) {
 	}
 }
 
-// rebind moves an association to its peer's new UDP port; false when another association or handshake has that.
-func (r *registry) rebind(a *Association, to place) bool {
+// rebind moves an association's address to its peer's new UDP port, or adds an address where both are the same; false when
+// another association or handshake has that, or this one has ended.
+func (r *registry) rebind(a *Association, from, to place) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	from := tuple{peer: a.path.place(), peerPort: a.peerPort, localPort: a.localPort}
-	key := tuple{peer: to, peerPort: a.peerPort, localPort: a.localPort}
+	key, old := a.tupleAt(to), a.tupleAt(from)
 	if r.byTag[a.localTag] != a || r.byTuple[key] != nil || r.dialTuple[key] != nil {
 		return false
 	}
-	delete(r.byTuple, from)
+	if r.byTuple[old] == a {
+		delete(r.byTuple, old)
+		a.tuples = slices.DeleteFunc(a.tuples, func(t tuple) bool { return t == old })
+	}
 	r.byTuple[key] = a
-	a.path.at.Store(&to)
+	a.tuples = append(a.tuples, key)
 	return true
 }
 

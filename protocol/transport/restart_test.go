@@ -2,6 +2,7 @@ package transport_test
 
 import (
 	"testing"
+	"time"
 
 	"skyring/protocol/transport"
 	"skyring/protocol/transport/packet"
@@ -77,4 +78,68 @@ func TestEndpointRestarts(t *testing.T) {
 	wantReason(t, old, transport.PeerRestarted)
 	again := accept(t, server)
 	echoes(t, dialled, collect(t, dialled), collect(t, again), again)
+}
+
+// questioned has a second station set up from the first one's address and SCTP ports, but another UDP port.
+func questioned(t *testing.T) (first, second *station, server *transport.Endpoint, old *transport.Association) {
+	t.Helper()
+	cfg := idle()
+	cfg.MaxMissedHeartbeats = 3
+	first, server, old, _ = pair(t, cfg)
+	second = newStation(t, server)
+	second.tag = 0x5555
+	second.connect()
+	accept(t, server)
+	return first, second, server, old
+}
+
+// Two stations behind one NAT may well have the same SCTP ports: the older one is asked whether it is there still, and
+// stays when it is.
+func TestTwoStationsBehindOneNAT(t *testing.T) {
+	first, second, server, old := questioned(t)
+	now := time.Now()
+	transport.Beat(old, now)
+	first.confirm()
+	first.send(first.serverTag, first.data(whole(0, "after the answer")))
+	first.expect(packet.TypeSack)
+	for range 10 {
+		now = now.Add(2 * time.Second)
+		transport.Beat(old, now)
+	}
+	if old.Err() != nil || server.Stats().Associations != 2 || server.Stats().Count(transport.Restarts) != 0 {
+		t.Errorf("%v, %d associations", old.Err(), server.Stats().Associations)
+	}
+	first.tag = 0x7777 // and the other way round, by a restart in place
+	first.connect()
+	again := accept(t, server)
+	wantReason(t, old, transport.PeerRestarted)
+	second.send(second.serverTag, second.data(whole(0, "still here")))
+	second.expect(packet.TypeSack)
+	if again.Err() != nil || server.Stats().Associations != 2 {
+		t.Errorf("%d associations", server.Stats().Associations)
+	}
+}
+
+// A station that restarts behind another UDP port leaves an association that answers no more: it ends soon, long before
+// its heartbeats would find it, and it says why.
+func TestRestartBehindAnotherPort(t *testing.T) {
+	_, _, server, old := questioned(t)
+	now := time.Now()
+	for range 5 { // the first may fall before the endpoint's own beat
+		transport.Beat(old, now)
+		now = now.Add(1100 * time.Millisecond)
+	}
+	wantReason(t, old, transport.PeerRestarted)
+	if s := server.Stats(); s.Associations != 1 || s.Count(transport.Restarts) != 1 {
+		t.Errorf("%d associations, %d restarts", s.Associations, s.Count(transport.Restarts))
+	}
+}
+
+// Where the NAT leads the question to the restarted station, that answers as one that knows nothing of it.
+func TestRestartedStationDisowns(t *testing.T) {
+	first, _, _, old := questioned(t)
+	transport.Beat(old, time.Now())
+	h, _ := first.expect(packet.TypeHeartbeat)
+	first.send(h.VerificationTag, packet.AppendChunk(nil, packet.TypeAbort, 1, nil))
+	wantReason(t, old, transport.PeerAbort)
 }

@@ -2,9 +2,11 @@ package transport
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 
 	"github.com/pion/sctp"
 
@@ -28,6 +30,7 @@ type sendBuffer struct {
 
 	written atomic.Uint32 // DATA chunks given to pion, modulo 2^32
 	acked   atomic.Uint32 // of those, acknowledged; written by the goroutine that reads the link
+	since   atomic.Int64  // endpoint's clock: from when on an acknowledgement is awaited, while any is
 }
 
 func (s *sendBuffer) start(firstTSN uint32) {
@@ -126,6 +129,9 @@ func (a *Association) write(ctx context.Context, m Message) error {
 		return a.refusedSend(ctx)
 	}
 	n := a.fragments(len(m.Payload))
+	if a.sending.outstanding() == 0 {
+		a.sending.since.Store(int64(a.endpoint.clock(time.Now())))
+	}
 	a.sending.written.Add(n)
 	if _, err := stream.WriteSCTP(m.Payload, sctp.PayloadProtocolIdentifier(m.PPID)); err != nil {
 		a.sending.written.Add(-n)
@@ -171,15 +177,27 @@ func (a *Association) refusedSend(ctx context.Context) error {
 // outstanding counts DATA chunks that the peer has not acknowledged.
 func (s *sendBuffer) outstanding() uint32 { return s.written.Load() - s.acked.Load() }
 
+// stalled is how long nothing that was sent has been acknowledged, although the peer had room for it; 0 when all is
+// acknowledged. now is the endpoint's clock.
+func (s *sendBuffer) stalled(now time.Duration) time.Duration {
+	if s.outstanding() == 0 {
+		return 0
+	}
+	return now - time.Duration(s.since.Load())
+}
+
 // empty reports whether the peer has everything.
 func (s *sendBuffer) empty(a *Association) bool { return a.pion.BufferedAmount() == 0 }
 
-// acknowledge notes a SACK or SHUTDOWN and reports whether it acknowledged more. It runs on the goroutine that reads the
-// link.
-func (s *sendBuffer) acknowledge(c packet.Chunk) bool {
+// acknowledge notes a SACK or SHUTDOWN and reports whether it acknowledged more. One that does not, as its window is shut,
+// shows that the peer is alive and slow. It runs on the goroutine that reads the link; now is the endpoint's clock.
+func (s *sendBuffer) acknowledge(c packet.Chunk, now time.Duration) bool {
 	tsn, ok := cumulativeTSN(c)
 	if !ok {
 		return false
+	}
+	if c.Type == packet.TypeSack && len(c.Value) >= 8 && binary.BigEndian.Uint32(c.Value[4:]) < shutBelow {
+		s.since.Store(int64(now))
 	}
 	acked := tsn + 1 - s.firstTSN
 	more := acked - s.acked.Load()
@@ -187,6 +205,7 @@ func (s *sendBuffer) acknowledge(c packet.Chunk) bool {
 		return false
 	}
 	s.acked.Store(acked)
+	s.since.Store(int64(now))
 	return true
 }
 

@@ -17,7 +17,9 @@ const (
 	InitsReceived
 	AssociationsAccepted
 	AssociationsDialled
-	Rebinds // a peer's UDP port changed, and the new one answered
+	Rebinds        // a peer's UDP port changed, and the new one answered
+	PathsConfirmed // an address that the peer named in INIT or INIT-ACK answered
+	PathChanges    // packets go on over another of the peer's addresses
 	Restarts
 	SendErrors                // the link refused a packet; SCTP repeats it
 	MalformedPackets          // header, chunk lengths or ports that cannot be
@@ -89,7 +91,7 @@ func (c Counter) String() string {
 	}
 	return [numCounters]string{
 		"packetsReceived", "packetsSent", "bytesReceived", "bytesSent", "initsReceived", "associationsAccepted",
-		"associationsDialled", "rebinds", "restarts", "sendErrors", "malformedPackets", "badChecksums",
+		"associationsDialled", "rebinds", "pathsConfirmed", "pathChanges", "restarts", "sendErrors", "malformedPackets", "badChecksums",
 		"oversizedPackets", "outOfTheBlue", "unansweredBlue", "wrongPorts", "wrongAddresses", "badInits",
 		"refusedInits", "badCookies", "staleCookies", "replayedCookies", "mismatchedCookies", "refusedAssociations",
 		"sourceRefusedAssociations", "limitedInits", "limitedSourceInits", "limitedBlue", "oversizedMessages", "queueOverflows", "unknownChunks", "unwantedChunks", "badStreams", "emptyData", "badHeartbeats", "pathFailures",
