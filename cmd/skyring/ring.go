@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -131,7 +132,12 @@ func (s *ringSource) build() (*ring.Ring, error) {
 		}
 
 		r.SetState(i, stateOf(v.Status))
-		r.SetLoad(i, uint32(v.InFlight), uint32(v.Limit), uint32(v.HardCap)) //nolint:gosec // counts of messages
+		hardCap := uint32(math.MaxUint32)
+		if v.HardCap > 0 {
+			hardCap = uint32(v.HardCap) //nolint:gosec // a count of messages
+		}
+
+		r.SetLoad(i, uint32(v.InFlight), uint32(v.Limit), hardCap) //nolint:gosec // counts of messages
 		r.SetPressure(i, 1-v.Weight)
 	}
 
