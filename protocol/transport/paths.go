@@ -101,7 +101,7 @@ func (p *paths) beats(now time.Time, limit int) (list []heartbeat) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, w := range p.all {
-		if now.Before(w.due) || !w.confirmed && w.missed >= limit {
+		if now.Before(w.due) {
 			continue
 		}
 		if w.nonce != 0 && !w.proved {
