@@ -38,8 +38,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	numbers := flags.String("nodes", "16,64,1000", "numbers of nodes")
 	rounds := flags.Int("rounds", 25, "timed rounds of look-ups")
 	builds := flags.Int("builds", 3, "timed builds; slow ones are made once")
-	lookups := flags.Int("lookups", 1<<13, "look-ups a round")
+	lookups := flags.Int("lookups", 1<<15, "look-ups a round")
 	counted := flags.Int("keys", 1<<20, "keys counted for evenness and movement")
+	only := flags.String("only", "", "names of candidates, separated by commas; all when empty")
 	raw := flags.Bool("raw", false, "keep each round in the rows")
 
 	if err := flags.Parse(args); err != nil {
@@ -51,8 +52,13 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 		return err
 	}
 
+	candidates, err := choose(*only)
+	if err != nil {
+		return err
+	}
+
 	rows, err := ringbench.Run(ctx, ringbench.Options{
-		Candidates: slices.Concat(ringbench.Ours(), peers()),
+		Candidates: candidates,
 		Nodes:      nodes,
 		Rounds:     *rounds,
 		Builds:     *builds,
@@ -72,6 +78,32 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 
 	return ringbench.Print(stderr, rows, ringbench.Ours()[0].Name)
+}
+
+// choose returns the candidates of a list of names.
+func choose(names string) ([]ringbench.Candidate, error) {
+	all := slices.Concat(ringbench.Ours(), peers())
+	if names == "" {
+		return all, nil
+	}
+
+	var known []string
+	for _, c := range all {
+		known = append(known, c.Name)
+	}
+
+	var out []ringbench.Candidate
+
+	for name := range strings.SplitSeq(names, ",") {
+		i := slices.Index(known, name)
+		if i < 0 {
+			return nil, fmt.Errorf("-only %s: %q is no candidate: %s are", names, name, strings.Join(known, ", "))
+		}
+
+		out = append(out, all[i])
+	}
+
+	return out, nil
 }
 
 func parseNodes(list string) ([]int, error) {

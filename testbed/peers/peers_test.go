@@ -168,4 +168,18 @@ func TestRunWritesRowsAndTable(t *testing.T) {
 	if err := run(t.Context(), []string{"-nodes", "many"}, &rows, &table); err == nil || !strings.Contains(err.Error(), `"many" is no number`) {
 		t.Errorf("%v", err)
 	}
+
+	rows.Reset()
+
+	if err := run(t.Context(), []string{"-nodes", "4", "-rounds", "1", "-builds", "1", "-lookups", "9", "-keys", "99", "-only", "go-jump,skyring"}, &rows, &table); err != nil {
+		t.Fatal(err)
+	}
+
+	if strings.Count(rows.String(), "\n") != 2 || !strings.HasPrefix(rows.String(), `{"name":"go-jump"`) {
+		t.Errorf("%s", rows.String())
+	}
+
+	if err := run(t.Context(), []string{"-only", "other"}, &rows, &table); err == nil || !strings.Contains(err.Error(), `"other" is no candidate: skyring, `) {
+		t.Errorf("%v", err)
+	}
 }

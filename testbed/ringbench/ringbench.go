@@ -15,7 +15,7 @@ type Options struct {
 	Nodes      []int       // numbers of nodes, each at least 2: 16, 64 and 1,000
 	Rounds     int         // timed rounds of look-ups: 25
 	Builds     int         // timed builds: 5; slow ones are made once
-	Lookups    int         // look-ups a round: 8,192
+	Lookups    int         // look-ups a round, each of another key: 32,768
 	Keys       int         // keys counted where there are no slots: 1,048,576
 	KeepRounds RoundsKept  // whether rows carry each round
 }
@@ -45,7 +45,7 @@ func (o Options) withDefaults() Options {
 	for _, d := range []struct {
 		value    *int
 		standard int
-	}{{&o.Rounds, 25}, {&o.Builds, 5}, {&o.Lookups, 1 << 13}, {&o.Keys, 1 << 20}} {
+	}{{&o.Rounds, 25}, {&o.Builds, 5}, {&o.Lookups, 1 << 15}, {&o.Keys, 1 << 20}} {
 		if *d.value == 0 {
 			*d.value = d.standard
 		}

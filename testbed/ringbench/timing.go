@@ -2,7 +2,6 @@ package ringbench
 
 import (
 	"context"
-	"encoding/binary"
 	"fmt"
 	"math"
 	"runtime"
@@ -10,20 +9,24 @@ import (
 	"time"
 
 	"github.com/zeebo/xxh3"
+
+	"skyring/protocol/key"
 )
 
-// keys returns n different keys of 8 bytes, the length of a station id.
+// keys returns the session keys of n stations, whose ids are spread over all there are.
 func keys(n int) []string {
-	slab := make([]byte, 0, 8*n)
+	var slab []byte // one after the other, so that reading them costs all candidates little
+
 	for i := range n {
-		slab = binary.BigEndian.AppendUint64(slab, xxh3.HashString(fmt.Sprint("station ", i)))
+		slab = key.Station(slab, xxh3.HashString(fmt.Sprint("station ", i)))
 	}
 
 	all := string(slab)
 	out := make([]string, n)
+	size := len(slab) / n // all are of the same length
 
 	for i := range out {
-		out[i] = all[8*i : 8*i+8]
+		out[i] = all[size*i : size*(i+1)]
 	}
 
 	return out
