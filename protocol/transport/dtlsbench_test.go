@@ -105,34 +105,55 @@ func BenchmarkDTLSHelloFlood(b *testing.B) {
 	}
 }
 
-// BenchmarkDTLSIdle is what an idle association in a session of its own takes, at the server and the client together.
+// BenchmarkDTLSIdle is what idle associations take, each in a session of its own: server and client together, without
+// their sockets.
 func BenchmarkDTLSIdle(b *testing.B) {
 	const clients = 200
-	for range b.N {
-		var lines []string
-		for n := range clients {
-			lines = append(lines, fmt.Sprintf("gw-%d %d", n, n+1))
-		}
-		file := pskFile(b, lines...)
-		cfg := pskServer(file)
-		cfg.MaxHalfOpenPerSource = clients
-		server, _ := serveDTLS(b, cfg)
-		list := dtlsClients(b, file, clients)
-		var before, after runtime.MemStats
-		runtime.GC()
-		runtime.ReadMemStats(&before)
-		goroutines := runtime.NumGoroutine()
+	var lines []string
+	for n := range clients {
+		lines = append(lines, fmt.Sprintf("gw-%d %d", n, n+1))
+	}
+	file := pskFile(b, lines...)
+	cfg := pskServer(file)
+	cfg.MaxHalfOpenPerSource = clients
+	server, link := serveDTLS(b, cfg)
+	list := dtlsClients(b, file, clients)
+	connectAll := func() (all []*transport.Association) {
 		for n, client := range list {
-			if _, err := client.Dial(deadline(b), server.LocalAddr(), transport.Dial{RemotePort: 2905, Link: n % linksEach}); err != nil {
+			a, err := client.Dial(deadline(b), server.LocalAddr(), transport.Dial{RemotePort: 2905, Link: n % linksEach})
+			if err != nil {
 				b.Fatal(err)
 			}
+			all = append(all, a)
 			accept(b, server)
 		}
-		for range 6 { // each halves stacks that the handshakes have grown, and empties pools
-			runtime.GC()
-		}
-		runtime.ReadMemStats(&after)
-		b.ReportMetric(float64(after.HeapInuse+after.StackInuse-before.HeapInuse-before.StackInuse)/clients/1024, "KB/both-ends")
-		b.ReportMetric(float64(runtime.NumGoroutine()-goroutines)/clients, "goroutines/both-ends")
+		return all
 	}
+	for range b.N {
+		for _, a := range connectAll() { // once before, so that all buffers of the links are there
+			a.Abort("once more")
+		}
+		eventually(b, "the server knows", func() bool { return server.Stats().Associations == 0 })
+		transport.Sweep(link, time.Now().Add(time.Hour))
+		eventually(b, "the clients know", func() bool { return list[0].Stats().Sessions+list[clients-1].Stats().Sessions == 0 })
+		heap, stack, goroutines := settled()
+		all := connectAll()
+		heapAfter, stackAfter, goroutinesAfter := settled()
+		b.ReportMetric(float64(heapAfter-heap)/clients/1024, "heapKB/both-ends")
+		b.ReportMetric(float64(stackAfter-stack)/clients/1024, "stackKB/both-ends")
+		b.ReportMetric(float64(goroutinesAfter-goroutines)/clients, "goroutines/both-ends")
+		for _, a := range all {
+			a.Abort("done")
+		}
+	}
+}
+
+// settled reads the memory in use when the collector has halved grown stacks and emptied pools some times.
+func settled() (heap, stack uint64, goroutines int) {
+	for range 6 {
+		runtime.GC()
+	}
+	var now runtime.MemStats
+	runtime.ReadMemStats(&now)
+	return now.HeapAlloc, now.StackInuse, runtime.NumGoroutine()
 }

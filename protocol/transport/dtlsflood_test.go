@@ -110,6 +110,25 @@ func TestDTLSForgedRecords(t *testing.T) {
 	}
 }
 
+// Once the peer cannot repeat its last flight any more, a handshake message in the clear, which pion would keep, is
+// refused as well.
+func TestDTLSSettledSession(t *testing.T) {
+	file := pskFile(t, "gw-7 17")
+	server, link := serveDTLS(t, pskServer(file))
+	client := clientDTLS(t, pskClient(file, "gw-7"))
+	_, accepted := connect(t, client, server)
+	message := plainRecord(22, 7, append([]byte{20, 0, 0, 12, 0, 9, 0, 0, 0, 0, 0, 12}, make([]byte, 12)...))
+	transport.Receive(link, message, client.LocalAddr())
+	if n := server.Stats().Count(transport.BadRecords); n != 0 {
+		t.Fatalf("%d bad records", n)
+	}
+	transport.Settle(accepted)
+	transport.Receive(link, message, client.LocalAddr())
+	if n := server.Stats().Count(transport.BadRecords); n != 1 {
+		t.Errorf("%d bad records", n)
+	}
+}
+
 func forgedRecords(cid []byte) (list [][]byte) {
 	bodies := [][]byte{{}, {1}, {2, 40}, {2, 0}, {1, 0}, make([]byte, 12), make([]byte, 40), {2, 40, 21}, {9, 9, 23}}
 	for kind := range 30 {

@@ -204,7 +204,7 @@ func (l *DTLSLink) run() error {
 	var sweeping sync.WaitGroup
 	defer sweeping.Wait()
 	sweeping.Go(l.sweep)
-	buffer := make([]byte, 1<<16)
+	buffer := make([]byte, maxDatagram+1) // one more, to see what is too long
 	for failures := 0; ; {
 		n, from, err := l.socket.ReadFromUDPAddrPort(buffer)
 		switch {

@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -311,6 +312,36 @@ func TestDTLSReload(t *testing.T) {
 		t.Errorf("%s came", came.Identity())
 	}
 	dialFails(t, clientDTLS(t, pskClient(pskFile(t, "goes 18"), "goes")), server.LocalAddr(), "InternalError")
+}
+
+// A handshake that began before a reload, and comes through after it, is judged by what holds now.
+func TestDTLSReloadDuringHandshake(t *testing.T) {
+	file := pskFile(t, "gw-7 17", "gw-8 18")
+	client := clientDTLS(t, pskClient(file, "gw-7"))
+	server, link := serveDTLS(t, pskServer(file))
+	r := newRelay(t, server.LocalAddr())
+	var reloaded atomic.Bool
+	r.losing(func(b []byte) bool { return b[0] == 22 && b[13] == 16 && !reloaded.Load() }) // ClientKeyExchange
+	failed := make(chan error, 1)
+	go func() {
+		_, err := client.Dial(deadline(t), r.addr(), transport.Dial{RemotePort: 2905})
+		failed <- err
+	}()
+	counts(t, server, transport.HandshakesStarted, 1)
+	if err := os.WriteFile(file, pskText("gw-8 18"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Reload(); err != nil {
+		t.Fatal(err)
+	}
+	reloaded.Store(true)
+	counts(t, server, transport.RevokedSessions, 1)
+	if err := <-failed; err == nil {
+		t.Error("the association was set up")
+	}
+	if n := server.Stats().Count(transport.SessionsOpened); n != 0 || link.Sessions() != 0 {
+		t.Errorf("%d sessions were opened, %d are left", n, link.Sessions())
+	}
 }
 
 // A new authority takes the place of the one before: those that the old one signed end.

@@ -15,6 +15,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/pion/dtls/v3"
+
 	"skyring/protocol/transport"
 	"skyring/protocol/transport/packet"
 )
@@ -124,6 +126,44 @@ func TestDTLSRestartAtTheSameAddress(t *testing.T) {
 	counts(t, server, transport.ReplacedSessions, 1)
 }
 
+// The data of a client without connection IDs go on arriving while somebody begins a handshake at its address.
+func TestDTLSDataDuringHandshake(t *testing.T) {
+	file := pskFile(t, "gw-7 17")
+	server, link := serveDTLS(t, pskServer(file))
+	r := newRelay(t, server.LocalAddr())
+	conn, err := dtls.DialWithOptions("udp", net.UDPAddrFromAddrPort(r.addr()), stockClient()...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.HandshakeContext(deadline(t)); err != nil {
+		t.Fatal(err)
+	}
+	counts(t, server, transport.SessionsOpened, 1)
+	raw := &helloSender{t: t, socket: r.behind(), server: server.LocalAddr()}
+	asked := make(chan []byte, 1)
+	r.disturbing(func(b []byte) fate {
+		if b[0] == 22 && b[13] == 3 {
+			asked <- append([]byte(nil), b[28:]...)
+			return lost
+		}
+		return onTime
+	})
+	raw.send(hello(1, nil))
+	raw.send(hello(1, <-asked))
+	eventually(t, "the handshake has begun", func() bool { return link.Sessions() == 2 })
+	if _, err := conn.Write([]byte("no SCTP")); err != nil {
+		t.Fatal(err)
+	}
+	counts(t, server, transport.MalformedPackets, 1)
+}
+
+func TestDTLSCookieIsOfOneSession(t *testing.T) {
+	if !transport.CookieSentTo(1, 1) || transport.CookieSentTo(1, 2) || transport.CookieSentTo(0, 1) || transport.CookieSentTo(1, 0) {
+		t.Error("a cookie is taken in a session that it was not made for")
+	}
+}
+
 // Packets of one session under the tags of another's association are nobody's: a peer with an identity of its own cannot
 // speak, or end anything, in another's place.
 func TestDTLSIdentitiesDoNotMix(t *testing.T) {
@@ -200,15 +240,15 @@ func TestDTLSCookieOfAnotherSession(t *testing.T) {
 const linksEach = 50
 
 // dtlsClients gives a client's endpoint for each number, over a socket of its own and with an identity of its own.
-func dtlsClients(t testing.TB, file string, clients int) []*transport.Endpoint {
-	t.Helper()
+func dtlsClients(tb testing.TB, file string, clients int) []*transport.Endpoint {
+	tb.Helper()
 	var list []*transport.Endpoint
 	for len(list) < clients {
 		var links []transport.Link
 		for n := range linksEach {
-			links = append(links, openDTLS(t, pskClient(file, fmt.Sprintf("gw-%d", len(list)+n)), loopback()))
+			links = append(links, openDTLS(tb, pskClient(file, fmt.Sprintf("gw-%d", len(list)+n)), loopback()))
 		}
-		e, _ := startOver(t, links, steady())
+		e, _ := startOver(tb, links, steady())
 		for range linksEach {
 			list = append(list, e)
 		}

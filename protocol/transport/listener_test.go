@@ -162,7 +162,8 @@ func TestListenerConfiguration(t *testing.T) {
 		}
 	}
 	for _, l := range []transport.Listener{
-		{Mode: transport.ModeUDP, Address: all, Allow: prefixes("0.0.0.0/0", "::/0")}, {Mode: transport.ModeUDP, Address: loopback()},
+		{Mode: transport.ModeUDP, Address: all, Allow: prefixes("0.0.0.0/0", "::/0")},
+		{Mode: transport.ModeUDP, Address: loopback()},
 		secure(func(l *transport.Listener) { l.Address = all }),
 	} {
 		if err := l.Validate(); err != nil {
