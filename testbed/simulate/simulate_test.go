@@ -52,7 +52,7 @@ func anyConfig(t *rapid.T) simulate.Config {
 	c.PickCost = rapid.SampledFrom([]float64{0, 900}).Draw(t, "pick cost")
 	c.Hop = rapid.SampledFrom([]time.Duration{0, time.Millisecond}).Draw(t, "hop")
 	c.Heartbeat.Every = 300 * time.Millisecond
-	c.Duration, c.Warmup = 4*time.Second, time.Second
+	c.Duration, c.Warmup = 2500*time.Millisecond, time.Second
 	c.MovedSample = 200
 
 	for range rapid.IntRange(0, 4).Draw(t, "events") {
@@ -214,13 +214,13 @@ func TestEndsWithItsContext(t *testing.T) {
 	}
 }
 
-// Every policy's cost can be measured, at its limit too, and charging it makes answers later.
+// The cost of a pick can be measured whatever a policy goes by, also where nodes are at their limit.
 func TestMeasurePick(t *testing.T) {
 	c := forMessages(base(4, 2, 0.5), 50_000)
 	c.Limits = simulate.Limits{PerWorker: 1, CapPerWorker: 2}
 
-	for _, d := range policy.List() {
-		c.Policy = d.Name
+	for _, name := range []string{policy.Default, "paper", "drf", "even-ring"} {
+		c.Policy = name
 
 		cost, err := simulate.MeasurePick(t.Context(), c)
 		if err != nil {
@@ -228,7 +228,7 @@ func TestMeasurePick(t *testing.T) {
 		}
 
 		if cost <= 0 {
-			t.Errorf("%s: %v ns", d.Name, cost)
+			t.Errorf("%s: %v ns", name, cost)
 		}
 	}
 }
