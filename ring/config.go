@@ -15,7 +15,7 @@ const (
 // system need the same one.
 type Config struct {
 	// Bits makes a ring of 2^Bits slots, MinBits..MaxBits. 16 does for some 256 nodes, 20 for
-	// some thousands; each slot takes 2 bytes, while building some 20.
+	// some thousands; each slot takes 1 byte up to 256 nodes, else 2, and while building some 20.
 	Bits uint8 `yaml:"bits" env:"BITS"`
 	// Epsilon is how far a node's slots may exceed its fair share: 0 gives exact shares
 	// (largest remainder), 0.01 one percent more at most (at most 1, steps of 10^-6), a negative number no bound and
