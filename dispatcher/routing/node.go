@@ -45,9 +45,10 @@ type node struct {
 	failures    uint32 // messages not answered in time, of this incarnation
 	consecutive uint32 // of them since the last answer
 
-	strain    strain
-	report    policy.Report
-	appraised uint64 // answered when report was made
+	strain       strain
+	report       policy.Report
+	appraised    uint64 // answered when report was made
+	inFlightThen int    // messages in flight when the last report came
 
 	keys    int     // bound to it, of those used of late
 	keyFull bool    // the policy was told that it has its share of keys

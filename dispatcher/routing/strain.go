@@ -64,7 +64,7 @@ func (c *Core) appraise(n *node) {
 		response = time.Duration(h.ResponseMicros) * time.Microsecond
 	}
 
-	n.appraised = n.answered
+	n.appraised, n.inFlightThen = n.answered, n.inFlight
 	n.report = policy.Report{
 		At:                  c.clock,
 		CPU:                 h.CPU,
@@ -92,5 +92,7 @@ func (c *Core) appraise(n *node) {
 // weight is 1 minus the most used part of what the node may use: the dominant resource decides. It is 1 for an idle node,
 // 0 at a limit, and may be negative.
 func (n *node) weight() float64 {
-	return 1 - max(n.report.Pressure, float64(n.inFlight+1)/float64(max(n.limit.inFlight, 1)))
+	since := float64(n.inFlight+1) / float64(n.inFlightThen+1)
+
+	return 1 - max(n.report.Pressure*since, float64(n.inFlight+1)/float64(max(n.limit.inFlight, 1)))
 }

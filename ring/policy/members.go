@@ -19,6 +19,7 @@ type members struct {
 	open    int // nodes that are Open
 	loads   []Load
 	reports []Report
+	then    []uint32 // messages in flight when the report came
 
 	last lastResort
 }
@@ -32,6 +33,7 @@ func newMembers(nodes []ring.Node, o Options) members {
 		open:    len(nodes),
 		loads:   make([]Load, len(nodes)),
 		reports: make([]Report, len(nodes)),
+		then:    make([]uint32, len(nodes)),
 		last:    newLastResort(len(nodes)),
 	}
 
@@ -70,6 +72,7 @@ func (m *members) SetLoad(i int, l Load) {
 // SetReport implements Policy.
 func (m *members) SetReport(i int, r Report) {
 	m.reports[i] = r
+	m.then[i] = m.loads[i].InFlight
 	m.last.changed.put(i, true)
 }
 
@@ -103,9 +106,9 @@ func (m *members) exhausted(avoid int) bool {
 	return true
 }
 
-// pressure is 1 minus the weight of DESIGN section 5: the largest used/threshold of the report and of the messages in flight.
+// pressure is 1 minus the weight of DESIGN section 5: the largest used/threshold of the report, as it has become since, and of the messages in flight.
 func (m *members) pressure(i int) float64 {
 	l := m.loads[i]
 
-	return max(m.reports[i].Pressure, (float64(l.InFlight)+1)/float64(max(l.Limit, 1)))
+	return max(m.reports[i].now(m.then[i], l.InFlight), (float64(l.InFlight)+1)/float64(max(l.Limit, 1)))
 }

@@ -46,6 +46,13 @@ type Report struct {
 	Pressure float64 // max over used/threshold of CPU, memory, rate and response: 1 at a threshold, may be more (DESIGN section 5)
 }
 
+// now is the pressure of a report as it has become since. A report is as old as the last heartbeat: going by it alone, whoever picks would give all messages of
+// a second to the node that was best when it began. So the pressure grows, and falls, with the messages that the picker itself has in flight there: then
+// when the report came, now by its present count.
+func (r *Report) now(then, now uint32) float64 {
+	return r.Pressure * (float64(now) + 1) / (float64(then) + 1)
+}
+
 // Policy picks a node for each message. Nodes are numbered 0, 1, 2, ... in ascending byte order of their ids. All are
 // Open and idle at first, with their capacity as the limit and no hard cap. Methods that take an index panic
 // when it is out of [0, Len()). No method but Tick allocates.

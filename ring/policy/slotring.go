@@ -12,6 +12,7 @@ type slotRing struct {
 
 	loads   []Load
 	reports []Report
+	then    []uint32 // messages in flight when the report came
 }
 
 func ownPolicies() []entry {
@@ -27,7 +28,9 @@ func ownPolicies() []entry {
 				return nil, err
 			}
 
-			return &slotRing{Ring: r, loads: make([]Load, len(nodes)), reports: make([]Report, len(nodes))}, nil
+			return &slotRing{
+				Ring: r, loads: make([]Load, len(nodes)), reports: make([]Report, len(nodes)), then: make([]uint32, len(nodes)),
+			}, nil
 		},
 	}}
 }
@@ -48,13 +51,20 @@ func (p *slotRing) SetLoad(i int, l Load) {
 
 // SetReport implements Policy.
 func (p *slotRing) SetReport(i int, r Report) {
-	p.reports[i] = r
+	p.reports[i], p.then[i] = r, p.loads[i].InFlight
 	p.SetPressure(i, r.Pressure)
 }
 
 func (p *slotRing) bring(i int) {
-	if l := p.loads[i]; l != (Load{}) {
-		p.Ring.SetLoad(i, l.InFlight, l.Limit, l.HardCap)
+	l := p.loads[i]
+	if l == (Load{}) {
+		return
+	}
+
+	p.Ring.SetLoad(i, l.InFlight, l.Limit, l.HardCap)
+
+	if r := &p.reports[i]; r.Pressure > 0 {
+		p.SetPressure(i, r.now(p.then[i], l.InFlight))
 	}
 }
 
