@@ -3,6 +3,7 @@ package processor
 import (
 	"time"
 
+	"skyring/processor/load"
 	"skyring/protocol/bus"
 	"skyring/statestore"
 )
@@ -26,6 +27,12 @@ const (
 	AfterCommit = afterCommit
 	Telling     = telling
 )
+
+// Steady is the load that heartbeats tell.
+type Steady struct{ steady }
+
+// Add takes a measurement.
+func (s *Steady) Add(measured load.Load, now time.Time) load.Load { return s.add(measured, now) }
 
 // Point is one of them.
 type Point = crashPoint

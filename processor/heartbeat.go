@@ -29,6 +29,7 @@ func (p *Processor) become(s bus.NodeState) {
 
 // beats sends heartbeats until the processor stops.
 func (p *Processor) beats(ctx context.Context) {
+	var told steady
 	p.sampler.Sample(time.Now()) // the CPU load of the next one is since then
 	next := time.NewTimer(p.interval())
 	defer next.Stop()
@@ -46,7 +47,8 @@ func (p *Processor) beats(ctx context.Context) {
 		}
 		p.readClock(ctx)
 		p.approach(ctx)
-		measured := p.sampler.Sample(time.Now())
+		now := time.Now()
+		measured := told.add(p.sampler.Sample(now), now)
 		p.mu.Lock()
 		p.load = measured
 		p.beat()
