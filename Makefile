@@ -5,8 +5,9 @@ GOLANGCI_LINT   := $(GO) run github.com/golangci/golangci-lint/v2/cmd/golangci-l
 GOVULNCHECK     := $(GO) run golang.org/x/vuln/cmd/govulncheck@v1.9.0
 DEMO_SEED       ?= 7
 FUZZTIME        ?= 20s
-# commands that the tests run; the Debian package has the same name, but for systemd-analyze
-TOOLS           := redis-server tshark systemd-analyze
+# what the tests need, each as the file that shows it is there (in PATH, or absolute) and its Debian package
+TOOLS           := redis-server:redis-server tshark:tshark systemd-analyze:systemd \
+                   cc:gcc /usr/include/stdio.h:libc6-dev /usr/include/usrsctp.h:libusrsctp-dev ip:iproute2
 
 .DEFAULT_GOAL := help
 
@@ -21,7 +22,7 @@ build: ## build bin/skyring
 .PHONY: deps
 deps: ## install what the tests need and this machine lacks (Debian packages, as root)
 	@missing=""; \
-	for p in $(TOOLS); do command -v $$p >/dev/null 2>&1 || missing="$$missing $${p%-analyze}"; done; \
+	for p in $(TOOLS); do command -v "$${p%:*}" >/dev/null 2>&1 || [ -e "$${p%:*}" ] || missing="$$missing $${p#*:}"; done; \
 	if [ -z "$$missing" ]; then exit 0; fi; \
 	if [ "$$(id -u)" != 0 ] || ! command -v apt-get >/dev/null 2>&1; then \
 		echo "the tests need$$missing: install them (on Debian: apt-get install$$missing) or run make test as root" >&2; exit 1; \
@@ -30,9 +31,10 @@ deps: ## install what the tests need and this machine lacks (Debian packages, as
 	apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $$missing
 
 .PHONY: test
-test: deps ## pass all tests (installs redis-server, tshark and systemd with apt-get when missing)
+test: deps ## pass all tests (installs what they need with apt-get when missing, see deps)
 	$(GO) vet ./...
 	$(GO) test -shuffle=on -timeout 20m ./...
+	$(GO) -C testbed/peers test ./...
 
 .PHONY: race
 race: deps ## the tests under the race detector
@@ -50,6 +52,14 @@ fuzz: ## every fuzz target for FUZZTIME (20s) each
 .PHONY: bench
 bench: ## every benchmark once; read the ratios
 	$(GO) test -run '^$$' -bench . -benchmem ./...
+
+.PHONY: bench-ring
+bench-ring: ## the ring beside other projects' ways to place keys, in one process
+	$(GO) -C testbed/peers run .
+
+.PHONY: interop
+interop: deps ## SCTP with usrsctp, both directions
+	CI=true $(GO) test -count=1 -v ./testbed/interop/...
 
 .PHONY: lint
 lint: ## golangci-lint, pinned
