@@ -145,6 +145,8 @@ func (e *Endpoint) await(ctx context.Context, d *dialing) (*Association, error) 
 			timer.Reset(timeout)
 		case <-ctx.Done():
 			return e.giveUp(d, fmt.Errorf("no answer to %d %ss: %w", sent, d.progress(), ctx.Err()))
+		case <-d.peer.ended():
+			return e.giveUp(d, fmt.Errorf("the DTLS session ended: %w", handshakeError(d.peer.session.why())))
 		case <-e.ended:
 			return e.giveUp(d, errRefusing)
 		}

@@ -24,6 +24,14 @@ func (p Peer) address() netip.AddrPort {
 	return p.Addr
 }
 
+// ended is closed when the peer's session has ended; nil without a session.
+func (p Peer) ended() <-chan struct{} {
+	if p.session != nil {
+		return p.session.done
+	}
+	return nil
+}
+
 // identity is what the peer has proven; zero on a plain link.
 func (p Peer) identity() identity.Identity {
 	if p.session != nil {
