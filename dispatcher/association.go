@@ -190,9 +190,43 @@ func (a *association) deliver(m transport.Message) {
 
 	if err := d.submit(a, m); err != nil {
 		a.credit.release(len(m.Payload))
-		d.count.drop(DropMalformed, 1)
-		a.link.Abort("ESSP: " + err.Error())
+		a.refuse(err)
 	}
+}
+
+// foreignStation is the error of a message under the id of a station that its sender is not.
+type foreignStation struct{ station uint64 }
+
+func (e foreignStation) Error() string {
+	return fmt.Sprintf("station %016x is none that this peer has proven to be", e.station)
+}
+
+// refuse ends an association for a message that was not taken.
+func (a *association) refuse(err error) {
+	why := DropMalformed
+	if foreign, ok := errors.AsType[foreignStation](err); ok {
+		why = DropForeignStation
+
+		a.log.Warn().Stringer("identity", a.link.Identity()).Str("station", fmt.Sprintf("%016x", foreign.station)).
+			Msg("a peer speaks for a station that it has not proven to be: its association is aborted")
+	}
+
+	a.dispatcher.count.drop(why, 1)
+	a.link.Abort("ESSP: " + err.Error())
+}
+
+// proven checks that the peer may speak for the station of a key, where it has proven to be anybody (I9). Networks on which peers prove nothing are trusted.
+func (a *association) proven(k []byte) error {
+	peer := a.link.Identity()
+	if !peer.Proven() {
+		return nil
+	}
+
+	if station, is := key.StationOf(k); is && !peer.Allows(station) {
+		return foreignStation{station}
+	}
+
+	return nil
 }
 
 // unreadable is how many ESSP messages in a row may tell no station before their
@@ -201,7 +235,7 @@ const unreadable = 16
 
 // submit numbers a message and gives it to the core. An ESSP message that tells no
 // station is answered like any other, by the key of the association; too many of them
-// are an error.
+// are an error, and one of a station that the peer is not is one at once.
 func (d *Dispatcher) submit(a *association, m transport.Message) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -217,6 +251,10 @@ func (d *Dispatcher) submit(a *association, m transport.Message) error {
 	case ppid != protocol.PPID:
 	case err == nil:
 		a.unreadable = 0
+
+		if err := a.proven(k); err != nil {
+			return err
+		}
 	default:
 		if a.unreadable++; a.unreadable > unreadable {
 			return err

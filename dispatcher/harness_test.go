@@ -344,6 +344,12 @@ func startEndpoint(t *testing.T, cfg transport.Config) *transport.Endpoint {
 		t.Fatal(err)
 	}
 
+	return startEndpointOn(t, link, cfg)
+}
+
+func startEndpointOn(t *testing.T, link transport.Link, cfg transport.Config) *transport.Endpoint {
+	t.Helper()
+
 	e, err := transport.New(link, cfg, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
@@ -368,7 +374,11 @@ func startEndpoint(t *testing.T, cfg transport.Config) *transport.Endpoint {
 func startDispatcher(t *testing.T, url string, cfg dispatcher.Config) *front {
 	t.Helper()
 
-	e := startEndpoint(t, transport.DefaultConfig())
+	return startDispatcherOn(t, url, cfg, startEndpoint(t, transport.DefaultConfig()))
+}
+
+func startDispatcherOn(t *testing.T, url string, cfg dispatcher.Config, e *transport.Endpoint) *front {
+	t.Helper()
 
 	d, err := dispatcher.New(cfg, e, connect(t, url), zerolog.New(zerolog.NewTestWriter(t)))
 	if err != nil {
@@ -418,7 +428,12 @@ func stations(t *testing.T, f *front, n int) []*station {
 
 	cfg := transport.DefaultConfig()
 	cfg.AcceptBacklog = 0
-	e := startEndpoint(t, cfg)
+
+	return stationsFrom(t, startEndpoint(t, cfg), f, n)
+}
+
+func stationsFrom(t *testing.T, e *transport.Endpoint, f *front, n int) []*station {
+	t.Helper()
 
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()

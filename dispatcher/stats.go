@@ -45,8 +45,10 @@ const (
 	DropHello
 	// DropWhy is an operator's question that is malformed.
 	DropWhy
+	// DropForeignStation is an ESSP message under the id of a station for which the peer's proven identity may not speak; its association is aborted.
+	DropForeignStation
 
-	drops = int(DropWhy) + 1
+	drops = int(DropForeignStation) + 1
 )
 
 // String is the reason as counters name it.
@@ -82,6 +84,8 @@ func (d Drop) String() string {
 		return "hello"
 	case DropWhy:
 		return "why"
+	case DropForeignStation:
+		return "foreign-station"
 	default:
 		return fmt.Sprintf("drop(%d)", uint8(d))
 	}
