@@ -18,17 +18,21 @@ import (
 const benchSize = 128 // bytes a message
 
 // BenchmarkEcho measures echoed messages a second over this front end and over stock pion, each association on a
-// connected UDP socket of its own, in turns of the same run, and prints their ratio.
+// connected UDP socket of its own, in turns of the same run, and prints their ratio. A third of the turns is the front end
+// again, without reading packets in batches.
 func BenchmarkEcho(b *testing.B) {
 	for _, load := range []struct{ associations, window int }{{1, 64}, {100, 8}} {
 		b.Run(fmt.Sprintf("associations=%d/window=%d", load.associations, load.window), func(b *testing.B) {
-			ours, stop := frontEchoes(b, load.associations)
+			ours, stop := frontEchoes(b, load.associations, listenUDP(b), listenUDP(b))
 			defer stop()
+			singly, stopSingly := frontEchoes(b, load.associations, one{listenUDP(b)}, one{listenUDP(b)})
+			defer stopSingly()
 			stock := stockEchoes(b, load.associations)
-			var front, pion time.Duration
+			var front, single, pion time.Duration
 			rounds := 0
 			for b.Loop() {
 				front += echoAll(b, ours, load.window, 400)
+				single += echoAll(b, singly, load.window, 400)
 				pion += echoAll(b, stock, load.window, 400)
 				rounds++
 			}
@@ -36,6 +40,7 @@ func BenchmarkEcho(b *testing.B) {
 			b.ReportMetric(messages/front.Seconds(), "front-msg/s")
 			b.ReportMetric(messages/pion.Seconds(), "pion-msg/s")
 			b.ReportMetric(pion.Seconds()/front.Seconds(), "front/pion")
+			b.ReportMetric(single.Seconds()/front.Seconds(), "batches/single")
 		})
 	}
 }
@@ -71,10 +76,13 @@ func echoAll(b *testing.B, echoers []echoer, window, n int) time.Duration {
 	return time.Since(begun)
 }
 
-func frontEchoes(b *testing.B, associations int) (echoers []echoer, stop func()) {
+// one is a link that is read a packet at a time.
+type one struct{ transport.Link }
+
+func frontEchoes(b *testing.B, associations int, serving, dialling transport.Link) (echoers []echoer, stop func()) {
 	b.Helper()
-	server, stopServer := startOn(b, listenUDP(b), steady())
-	client, stopClient := startOn(b, listenUDP(b), steady())
+	server, stopServer := startOn(b, serving, steady())
+	client, stopClient := startOn(b, dialling, steady())
 	var group sync.WaitGroup
 	for range associations {
 		dialled, accepted := connect(b, client, server)

@@ -11,18 +11,18 @@ import (
 )
 
 // corpus reads all files whose path under ../shared/traces matches one of the patterns; none is a failure.
-func corpus(t *testing.T, patterns ...string) map[string][]byte {
-	t.Helper()
+func corpus(tb testing.TB, patterns ...string) map[string][]byte {
+	tb.Helper()
 	files := map[string][]byte{}
 	for _, pattern := range patterns {
-		names, err := filepath.Glob(filepath.Join(shared.Dir(t), "traces", pattern))
+		names, err := filepath.Glob(filepath.Join(shared.Dir(tb), "traces", pattern))
 		if err != nil || len(names) == 0 {
-			t.Fatalf("no file matches %s: %v", pattern, err)
+			tb.Fatalf("no file matches %s: %v", pattern, err)
 		}
 		for _, name := range names {
 			b, err := os.ReadFile(name)
 			if err != nil {
-				t.Fatal(err)
+				tb.Fatal(err)
 			}
 			files[name] = b
 		}

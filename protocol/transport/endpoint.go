@@ -210,13 +210,12 @@ func (e *Endpoint) mtu(link uint8) uint32 {
 }
 
 func (e *Endpoint) readLoop(link uint8) error {
-	buffer := make([]byte, 1<<16)
+	read := e.reader(link)
 	for failures := 0; ; {
-		n, from, err := e.links[link].ReadPacket(buffer)
+		err := read()
 		switch {
 		case err == nil:
 			failures = 0
-			e.handle(buffer[:n], place{Peer: from, link: link})
 		case errors.Is(err, net.ErrClosed):
 			return nil
 		default:
@@ -224,6 +223,22 @@ func (e *Endpoint) readLoop(link uint8) error {
 				return err
 			}
 		}
+	}
+}
+
+// reader gives the way to read packets off a link and handle them.
+func (e *Endpoint) reader(link uint8) (read func() error) {
+	if l, ok := e.links[link].(batching); ok {
+		handle := func(b []byte, from Peer) { e.handle(b, place{Peer: from, link: link}) }
+		return func() error { return l.readPackets(handle) }
+	}
+	buffer := make([]byte, 1<<16)
+	return func() error {
+		n, from, err := e.links[link].ReadPacket(buffer)
+		if err == nil {
+			e.handle(buffer[:n], place{Peer: from, link: link})
+		}
+		return err
 	}
 }
 

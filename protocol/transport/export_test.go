@@ -1,7 +1,9 @@
 package transport
 
 import (
+	"errors"
 	"net/netip"
+	"os"
 	"time"
 )
 
@@ -168,4 +170,13 @@ func Named(a *Association) []netip.Addr { return a.named }
 // Stalled is how long nothing of what was sent has been acknowledged.
 func Stalled(a *Association, now time.Time) time.Duration {
 	return a.sending.stalled(a.endpoint.clock(now))
+}
+
+// SocketFile is a plain link's socket for another process.
+func SocketFile(l Link) (*os.File, error) {
+	udp, ok := l.(*UDPLink)
+	if !ok {
+		return nil, errors.New("no plain link")
+	}
+	return udp.socket.File()
 }

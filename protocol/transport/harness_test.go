@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"log"
 	"net"
 	"net/netip"
 	"os"
@@ -20,7 +21,15 @@ import (
 
 const patience = 10 * time.Second // for what must happen; nothing waits that long when all is well
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if os.Getenv(attackerEnv) != "" {
+		if err := runAttack(os.Stdin, os.Stdout); err != nil {
+			log.Fatal(err)
+		}
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
 
 func logger(tb testing.TB) zerolog.Logger {
 	tb.Helper()

@@ -25,6 +25,10 @@ type (
 	connecting interface {
 		connect(ctx context.Context, to netip.AddrPort) (Peer, error)
 	}
+	// batching links read many packets at once.
+	batching interface {
+		readPackets(handle func(b []byte, from Peer)) error
+	}
 	// working links have work of their own until Close; run returns nil then.
 	working interface{ run() error }
 	// choosy links hear only some addresses; nothing is sent to the others.

@@ -20,6 +20,7 @@ type UDPLink struct {
 	socket *net.UDPConn // static
 	allow  []netip.Prefix
 	count  counters
+	batch  *batch // owned by who reads
 
 	mu     sync.Mutex                              // of writers
 	dialed atomic.Pointer[map[netip.Addr]struct{}] // addresses that answers come from; replaced, never changed
@@ -36,7 +37,7 @@ func ListenUDP(addr netip.AddrPort, allow ...netip.Prefix) (*UDPLink, error) {
 	if len(allow) == 0 {
 		allow = loopbacks()
 	}
-	l := &UDPLink{socket: socket}
+	l := &UDPLink{socket: socket, batch: newBatch(socket)}
 	for _, prefix := range allow {
 		l.allow = append(l.allow, prefix.Masked())
 	}
