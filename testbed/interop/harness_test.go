@@ -152,6 +152,15 @@ func (p *peer) tell(format string, args ...any) {
 	}
 }
 
+// run has a shell run a command where the peer is.
+func (p *peer) run(command string) {
+	p.t.Helper()
+	p.tell("run %s", command)
+	if e := p.expect("ran"); e.Word(0) != "0" {
+		p.t.Fatalf("%s: status %s", command, e.Word(0))
+	}
+}
+
 // expect waits for the next event, which must be of a kind.
 func (p *peer) expect(kind string) interop.Event {
 	p.t.Helper()
@@ -170,6 +179,46 @@ func (p *peer) expect(kind string) interop.Event {
 	return interop.Event{}
 }
 
+// lab is where meetings take place: it has a peer, and a way between that and ours.
+type lab interface {
+	// listen opens our link, at an address or, when that is not valid, where the lab likes.
+	listen(t *testing.T, at netip.AddrPort) *tap
+	// peer gives the options of a peer that has yet to be told what to do, and where we find it.
+	peer(t *testing.T) (interop.Options, netip.AddrPort)
+	// start starts a peer that ends with the test.
+	start(t *testing.T, o interop.Options) *peer
+	// seen is one of our addresses as the peer has it.
+	seen(ours netip.AddrPort) netip.AddrPort
+	// cause is what an ABORT of the peer's says.
+	cause() string
+}
+
+// loopbackLab has a process of usrsctp on loopback. Its value is the address of both.
+type loopbackLab string
+
+func (l loopbackLab) listen(t *testing.T, at netip.AddrPort) *tap {
+	t.Helper()
+	if !at.IsValid() {
+		at = loopback(string(l))
+	}
+	return listen(t, at)
+}
+
+func (l loopbackLab) peer(t *testing.T) (interop.Options, netip.AddrPort) {
+	t.Helper()
+	host := netip.MustParseAddr(string(l))
+	o := interop.Options{UDP: freePort(t), Bind: []netip.Addr{host}}
+	return o, netip.AddrPortFrom(host, o.UDP)
+}
+
+func (l loopbackLab) start(t *testing.T, o interop.Options) *peer {
+	t.Helper()
+	return startPeer(t, o)
+}
+
+func (l loopbackLab) seen(ours netip.AddrPort) netip.AddrPort { return ours }
+func (l loopbackLab) cause() string                           { return "user initiated abort (12): peer aborts" }
+
 // side says who dials.
 type side string
 
@@ -178,34 +227,42 @@ const (
 	weDial    side = "we dial"
 )
 
-// trial is a subtest for one side.
+// trial is a test for one side, in a lab.
 type trial struct {
 	*testing.T
 	who side
+	lab lab
 }
 
-// bothSides runs a test for either.
+// onLoopback is a trial against usrsctp.
+func onLoopback(t *testing.T, who side) trial {
+	t.Helper()
+	needPeer(t)
+	return trial{T: t, who: who, lab: loopbackLab("127.0.0.1")}
+}
+
+// bothSides runs a test on loopback for either.
 func bothSides(t *testing.T, test func(trial)) {
 	t.Helper()
 	t.Parallel()
 	for _, who := range []side{peerDials, weDial} {
 		t.Run(string(who), func(t *testing.T) {
 			t.Parallel()
-			test(trial{T: t, who: who})
+			test(onLoopback(t, who))
 		})
 	}
 }
 
 // setting is what may differ in a meeting.
 type setting struct {
-	host  string // of both; 127.0.0.1 when empty
-	terms link.Direction
+	terms link.Direction // of a link between; none when there is no delay and no loss
 	cfg   func(*transport.Config)
 	peer  func(*interop.Options)
 }
 
 // meeting is an association of ours with a peer.
 type meeting struct {
+	lab      lab
 	peer     *peer
 	ours     *transport.Association
 	endpoint *transport.Endpoint
@@ -215,44 +272,48 @@ type meeting struct {
 	options  interop.Options
 }
 
-// meet sets an association up.
-func meet(t *testing.T, who side, s setting) *meeting {
-	t.Helper()
-	needPeer(t)
-	if s.host == "" {
-		s.host = "127.0.0.1"
-	}
+// prepare has all ready for an association, but starts no peer.
+func prepare(on trial, s setting) *meeting {
+	on.Helper()
 	cfg := transport.DefaultConfig()
 	cfg.MaxMissedHeartbeats = 100 // a busy machine is no failed path
 	if s.cfg != nil {
 		s.cfg(&cfg)
 	}
-	m := &meeting{tap: listen(t, loopback(s.host))}
-	m.endpoint, _ = endpoint(t, m.tap, cfg)
-	m.options = interop.Options{UDP: freePort(t), Streams: 16, Bind: []netip.Addr{netip.MustParseAddr(s.host)}}
-	m.to = m.endpoint.LocalAddr()
-	if who == weDial {
-		m.to = netip.AddrPortFrom(netip.MustParseAddr(s.host), m.options.UDP)
+	m := &meeting{lab: on.lab, tap: on.lab.listen(on.T, netip.AddrPort{})}
+	m.endpoint, _ = endpoint(on.T, m.tap, cfg)
+	m.options, m.to = on.lab.peer(on.T)
+	m.options.Streams = 16
+	if on.who == peerDials {
+		m.to = m.endpoint.LocalAddr()
 	}
 	if s.terms.Delay > 0 || s.terms.Loss > 0 {
-		m.to, m.link = relay(t, m.to, s.terms)
+		m.to, m.link = relay(on.T, m.to, s.terms)
 	}
-	if who == peerDials {
-		m.options.Connect, m.options.To, m.options.RemoteUDP = m.to.Addr(), port, m.to.Port()
+	if on.who == peerDials {
+		seen := on.lab.seen(m.to)
+		m.options.Connect, m.options.To, m.options.RemoteUDP = seen.Addr(), port, seen.Port()
 	} else {
 		m.options.Port = port
 	}
 	if s.peer != nil {
 		s.peer(&m.options)
 	}
-	m.begin(t, who)
+	return m
+}
+
+// meet sets an association up.
+func meet(on trial, s setting) *meeting {
+	on.Helper()
+	m := prepare(on, s)
+	m.begin(on.T, on.who)
 	return m
 }
 
 // begin starts the peer and has who dials dial.
 func (m *meeting) begin(t *testing.T, who side) {
 	t.Helper()
-	m.peer = startPeer(t, m.options)
+	m.peer = m.lab.start(t, m.options)
 	if who == peerDials {
 		m.ours = accept(t, m.endpoint)
 	} else {

@@ -139,93 +139,95 @@ func sum(b []byte) string {
 }
 
 // exchange sends a batch each way.
-func exchange(t *testing.T, who side, s setting, b batch) *meeting {
-	t.Helper()
-	m := meet(t, who, s)
-	messages := collect(t, m.ours)
-	m.toUs(t, messages, b)
-	m.toPeer(t, b)
+func exchange(on trial, s setting, b batch) *meeting {
+	on.Helper()
+	m := meet(on, s)
+	m.both(on.T, collect(on.T, m.ours), b)
 	return m
 }
 
+// both sends a batch each way.
+func (m *meeting) both(t *testing.T, messages <-chan transport.Message, b batch) {
+	t.Helper()
+	m.toUs(t, messages, b)
+	m.toPeer(t, b)
+}
+
 // TestThousandMessages goes over four streams each way, in order, with NGAP's PPID.
-func TestThousandMessages(t *testing.T) {
-	bothSides(t, func(on trial) {
-		t, who := on.T, on.who
-		exchange(t, who, setting{}, batch{count: 1000, streams: 4, size: 128, ppid: 60})
-	})
+func TestThousandMessages(t *testing.T) { bothSides(t, thousandMessages) }
+
+func thousandMessages(on trial) {
+	exchange(on, setting{}, batch{count: 1000, streams: 4, size: 128, ppid: 60})
 }
 
 // TestUnordered sends without order, over all streams.
-func TestUnordered(t *testing.T) {
-	bothSides(t, func(on trial) {
-		t, who := on.T, on.who
-		exchange(t, who, setting{}, batch{count: 500, streams: 16, size: 300, ppid: 0xFFFFFFFF, unordered: true})
-	})
+func TestUnordered(t *testing.T) { bothSides(t, unordered) }
+
+func unordered(on trial) {
+	exchange(on, setting{}, batch{count: 500, streams: 16, size: 300, ppid: 0xFFFFFFFF, unordered: true})
 }
 
 // TestLongMessages have to be fragmented and put together again, both ways.
-func TestLongMessages(t *testing.T) {
-	bothSides(t, func(on trial) {
-		t, who := on.T, on.who
-		exchange(t, who, setting{}, batch{count: 100, streams: 4, size: 20_000, ppid: 60})
-	})
+func TestLongMessages(t *testing.T) { bothSides(t, longMessages) }
+
+func longMessages(on trial) {
+	exchange(on, setting{}, batch{count: 100, streams: 4, size: 20_000, ppid: 60})
 }
 
 // TestIPv6 meets on ::1.
 func TestIPv6(t *testing.T) {
 	bothSides(t, func(on trial) {
-		t, who := on.T, on.who
-		exchange(t, who, setting{host: "::1"}, batch{count: 100, streams: 4, size: 2000, ppid: 60})
+		on.lab = loopbackLab("::1")
+		exchange(on, setting{}, batch{count: 100, streams: 4, size: 2000, ppid: 60})
 	})
 }
 
 // TestLoss loses a packet in twenty each way: nothing is missing in the end, and all is in order.
-func TestLoss(t *testing.T) {
-	bothSides(t, func(on trial) {
-		t, who := on.T, on.who
-		m := exchange(t, who, setting{terms: link.Direction{Delay: 2 * time.Millisecond, Loss: 0.05}},
-			batch{count: 1000, streams: 4, size: 600, ppid: 60})
-		for way, s := range m.link.Stats().Ways {
-			if s.Dropped(link.Lost) == 0 {
-				t.Errorf("%s: nothing was lost: %s", link.Way(way), s)
-			}
+func TestLoss(t *testing.T) { bothSides(t, lossBetween) }
+
+func lossBetween(on trial) {
+	t := on.T
+	m := exchange(on, setting{terms: link.Direction{Delay: 2 * time.Millisecond, Loss: 0.05}},
+		batch{count: 1000, streams: 4, size: 600, ppid: 60})
+	for way, s := range m.link.Stats().Ways {
+		if s.Dropped(link.Lost) == 0 {
+			t.Errorf("%s: nothing was lost: %s", link.Way(way), s)
 		}
-	})
+	}
 }
 
 // TestPeerEchoes has the peer send back 1,000 messages, and the other way round.
-func TestPeerEchoes(t *testing.T) {
-	bothSides(t, func(on trial) {
-		t, who := on.T, on.who
-		m := meet(t, who, setting{peer: func(o *interop.Options) { o.Quiet = true }})
-		done := make(chan struct{})
-		go func() {
-			defer close(done)
-			_ = m.ours.Receive(context.Background(), func(got transport.Message) { _ = m.ours.Send(context.Background(), got) })
-		}()
-		t.Cleanup(func() { m.ours.Abort("test over"); <-done })
-		m.peer.tell("echo 1000 64 128")
-		if e := m.peer.expect("echoed"); e.Word(0) != "1000" {
-			t.Errorf("%s", e)
-		}
-	})
+func TestPeerEchoes(t *testing.T) { bothSides(t, peerEchoes) }
+
+func peerEchoes(on trial) {
+	t := on.T
+	m := meet(on, setting{peer: func(o *interop.Options) { o.Quiet = true }})
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		_ = m.ours.Receive(context.Background(), func(got transport.Message) { _ = m.ours.Send(context.Background(), got) })
+	}()
+	t.Cleanup(func() { m.ours.Abort("test over"); <-done })
+	m.peer.tell("echo 1000 64 128")
+	if e := m.peer.expect("echoed"); e.Word(0) != "1000" {
+		t.Errorf("%s", e)
+	}
 }
 
 // TestStreamsAreAgreed takes the fewer of what both want.
-func TestStreamsAreAgreed(t *testing.T) {
-	bothSides(t, func(on trial) {
-		t, who := on.T, on.who
-		m := meet(t, who, setting{
-			cfg:  func(c *transport.Config) { c.Streams = 8 },
-			peer: func(o *interop.Options) { o.Streams = 2000 },
-		})
-		if in, out := m.ours.Streams(); in != 8 || out != 8 {
-			t.Errorf("%d streams in, %d out", in, out)
-		}
-		messages := collect(t, m.ours)
-		b := batch{count: 80, streams: 8, size: 50, ppid: 60}
-		m.toUs(t, messages, b)
-		m.toPeer(t, b)
+func TestStreamsAreAgreed(t *testing.T) { bothSides(t, streamsAreAgreed) }
+
+func streamsAreAgreed(on trial) {
+	t := on.T
+	m := meet(on, setting{
+		cfg:  func(c *transport.Config) { c.Streams = 8 },
+		peer: func(o *interop.Options) { o.Streams = 2000 },
 	})
+	if in, out := m.ours.Streams(); in != 8 || out != 8 {
+		t.Errorf("%d streams in, %d out", in, out)
+	}
+	messages := collect(t, m.ours)
+	b := batch{count: 80, streams: 8, size: 50, ppid: 60}
+	m.toUs(t, messages, b)
+	m.toPeer(t, b)
 }

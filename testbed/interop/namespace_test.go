@@ -18,7 +18,7 @@ import (
 )
 
 // site is two network namespaces of the test's own, one for a station and one for a control centre, with a cable for each
-// pair of addresses between them.
+// pair of addresses between them. It is a lab whose peers are in the station.
 type site struct{ station, centre string }
 
 // cable is what the two ends of one are called: 10.77.N.1 is the centre's, 10.77.N.2 the station's.
@@ -83,44 +83,57 @@ func within(t *testing.T, name string, open func() error) {
 	}
 }
 
-// centreLink binds UDP in the centre.
-func (s site) centreLink(t *testing.T, at netip.AddrPort) *tap {
+const encapsulation = 9899 // IANA's UDP port; in a namespace of its own everybody can have it
+
+func (s site) listen(t *testing.T, at netip.AddrPort) *tap {
+	t.Helper()
+	if !at.IsValid() {
+		at = netip.AddrPortFrom(centreAddr(1), encapsulation)
+	}
+	return listenWithin(t, s.centre, at)
+}
+
+// listenWithin binds UDP in a namespace.
+func listenWithin(t *testing.T, name string, at netip.AddrPort) *tap {
 	t.Helper()
 	var socket *transport.UDPLink
-	within(t, s.centre, func() (err error) {
-		socket, err = transport.ListenUDP(at, netip.MustParsePrefix("10.77.0.0/16"))
+	within(t, name, func() (err error) {
+		socket, err = transport.ListenUDP(at, netip.MustParsePrefix("10.77.0.0/16"), netip.MustParsePrefix("fd77::/16"))
 		return err
 	})
 	return &tap{Link: socket}
 }
+
+func (s site) peer(*testing.T) (interop.Options, netip.AddrPort) {
+	return interop.Options{UDP: encapsulation, Prefix: inside(s.station)}, netip.AddrPortFrom(stationAddr(1), encapsulation)
+}
+
+func (s site) start(t *testing.T, o interop.Options) *peer {
+	t.Helper()
+	return startPeer(t, o)
+}
+
+func (s site) seen(ours netip.AddrPort) netip.AddrPort { return ours }
+func (s site) cause() string                           { return loopbackLab("").cause() }
 
 const paramIPv4 = 5 // of INIT
 
 // TestMultihomedInit meets a station that has three addresses, and says so in its INIT or INIT-ACK.
 func TestMultihomedInit(t *testing.T) {
 	bothSides(t, func(on trial) {
-		t, who := on.T, on.who
-		needPeer(t)
-		s := newSite(t, 3)
-		over := s.centreLink(t, netip.AddrPortFrom(centreAddr(1), 9899))
-		m := &meeting{tap: over, to: over.LocalAddr()}
-		m.endpoint, _ = endpoint(t, over, transport.DefaultConfig())
-		m.options = interop.Options{UDP: 9899, Streams: 4, Prefix: inside(s.station)}
-		if who == peerDials {
-			m.options.Connect, m.options.To, m.options.RemoteUDP = m.to.Addr(), port, m.to.Port()
-		} else {
-			m.options.Port = port
-			m.to = netip.AddrPortFrom(stationAddr(1), 9899)
-		}
-		m.begin(t, who)
-		if n := m.tap.offered(paramIPv4); n != 3 {
-			t.Errorf("%d addresses in INIT or INIT-ACK, the station has 3", n)
-		}
-		b := batch{count: 200, streams: 4, size: 500, ppid: 60}
-		m.toUs(t, collect(t, m.ours), b)
-		m.toPeer(t, b)
-		if in, _ := m.tap.seen(packet.TypeAbort); in > 0 {
-			t.Errorf("%d ABORTs", in)
-		}
+		on.lab = newSite(on.T, 3)
+		multihomedInit(on)
 	})
+}
+
+func multihomedInit(on trial) {
+	t := on.T
+	m := meet(on, setting{})
+	if n := m.tap.offered(paramIPv4); n != 3 {
+		t.Errorf("%d addresses in INIT or INIT-ACK, the station has 3", n)
+	}
+	m.both(t, collect(t, m.ours), batch{count: 200, streams: 4, size: 500, ppid: 60})
+	if in, _ := m.tap.seen(packet.TypeAbort); in > 0 {
+		t.Errorf("%d ABORTs", in)
+	}
 }

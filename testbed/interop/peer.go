@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/netip"
 	"os/exec"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -31,13 +32,16 @@ type Options struct {
 	// Connect is dialled, at the SCTP port To. The zero value listens.
 	Connect netip.Addr
 	To      uint16
+	// Early sends message 0 of 100 bytes with the COOKIE-ECHO; only the kernel's peer can.
+	Early bool
 	// Associations is how many are dialled; 0 one.
 	Associations int
 	// Prefix is put before the program, such as ip netns exec NAME.
 	Prefix []string
 }
 
-func (o Options) arguments() []string {
+// Arguments are the options as the program takes them.
+func (o Options) Arguments() []string {
 	var args []string
 	add := func(name string, value int) {
 		if value > 0 {
@@ -60,6 +64,9 @@ func (o Options) arguments() []string {
 	}
 	if o.Quiet {
 		args = append(args, "--quiet")
+	}
+	if o.Early {
+		args = append(args, "--early")
 	}
 	if !o.Connect.IsValid() {
 		return append(args, "--listen")
@@ -98,16 +105,23 @@ type Peer struct {
 	events   chan Event
 	ended    chan struct{}
 
-	err error // of the process; readable when ended is closed
+	// readable when ended is closed
+	err    error // of the process
+	stderr tail
 }
 
 // Start starts a peer, which is killed when ctx ends. End it with Kill or Quit.
 func Start(ctx context.Context, program string, o Options) (*Peer, error) {
-	line := append(append(append([]string(nil), o.Prefix...), program), o.arguments()...)
+	return Launch(ctx, slices.Concat(o.Prefix, []string{program}, o.Arguments()))
+}
+
+// Launch starts a command whose standard input and output are a peer's, wherever that runs.
+func Launch(ctx context.Context, line []string) (*Peer, error) {
 	p := &Peer{
 		process: exec.CommandContext(ctx, line[0], line[1:]...), //nolint:gosec // what Build made
 		events:  make(chan Event, maxEvents), ended: make(chan struct{}),
 	}
+	p.process.Stderr = &p.stderr
 	commands, err := p.process.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start the peer: %w", err)
@@ -170,6 +184,23 @@ func (p *Peer) Quit() error {
 func (p *Peer) CPU() time.Duration {
 	<-p.ended
 	return p.process.ProcessState.UserTime() + p.process.ProcessState.SystemTime()
+}
+
+// Complaints are the last bytes of what it wrote to its standard error; call it after Kill or Quit.
+func (p *Peer) Complaints() string {
+	<-p.ended
+	return string(p.stderr)
+}
+
+// tail keeps the last bytes that are written to it.
+type tail []byte
+
+// Write implements io.Writer.
+func (t *tail) Write(b []byte) (int, error) {
+	const most = 4096
+	*t = append(*t, b...)
+	*t = (*t)[max(0, len(*t)-most):]
+	return len(b), nil
 }
 
 func (p *Peer) drain() {

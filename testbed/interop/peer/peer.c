@@ -1,18 +1,21 @@
 /*
- * An SCTP peer on usrsctp, for tests of interoperation. It does what it is told on standard input and tells what
- * happens on standard output, a line each; package interop starts it and knows both.
+ * An SCTP peer on usrsctp, or with KERNEL defined on the sockets of the Linux kernel, for tests of interoperation. It does
+ * what it is told on standard input and tells what happens on standard output, a line each; package interop starts it and
+ * knows both.
  *
  *   peer [--udp PORT] [--remote-udp PORT] [--bind ADDRESS]... [--ipv6] [--port PORT] [--streams N] [--heartbeat MS]
- *        [--echo] [--quiet] (--listen | --connect ADDRESS --to PORT [--associations N])
+ *        [--echo] [--quiet] (--listen | --connect ADDRESS --to PORT [--early] [--associations N])
  *
  * --udp encapsulates (RFC 6951); without it, and without --remote-udp, packets go over IP as protocol 132. --bind names
- * the addresses that INIT or INIT-ACK tells; without it, all of the host.
+ * the addresses that INIT or INIT-ACK tells; without it, all of the host. --early sends message 0 of 100 bytes with the
+ * COOKIE-ECHO (kernel only: usrsctp can do it on one-to-many sockets alone).
  *
  * Commands: "send COUNT STREAMS SIZE PPID ordered|unordered", "shutdown", "abort": on the association that came up last.
- * "echo COUNT WINDOW SIZE": on each association, side by side, send COUNT, and wait for as many to come back. "quit".
+ * "echo COUNT WINDOW SIZE": on each association, side by side, send COUNT, and wait for as many to come back.
+ * "run COMMAND": have a shell run it. "quit".
  *
  * Lines: "ready"; "up ID OUTBOUND INBOUND"; "message ID STREAM PPID ordered|unordered LENGTH FNV1A", not
- * with --quiet; "sent COUNT"; "echoed COUNT NANOSECONDS P50 P99"; "restart ID"; "closed ID shutdown|lost|aborted|none ERROR TEXT";
+ * with --quiet; "sent COUNT"; "ran STATUS"; "echoed COUNT NANOSECONDS P50 P99"; "restart ID"; "closed ID shutdown|lost|aborted|none ERROR TEXT";
  * "refused ERRNO TEXT"; "fault TEXT".
  */
 #include <arpa/inet.h>
@@ -28,12 +31,16 @@
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
+#ifdef KERNEL
+#include "kernel.h"
+#else
 #include <usrsctp.h>
+#endif
 
-enum { MAX_BIND = 8, MAX_ASSOCIATIONS = 1024, MAX_MESSAGE = 1 << 18, BUFFER = 1 << 20 };
+enum { EARLY_SIZE = 100, EARLY_PPID = 60, MAX_BIND = 8, MAX_ASSOCIATIONS = 1024, MAX_MESSAGE = 1 << 18, BUFFER = 1 << 20 };
 
 struct options {
-	int udp, remote_udp, port, streams, heartbeat, listen, echo, quiet, to, family, bound, associations;
+	int udp, remote_udp, port, streams, heartbeat, listen, echo, quiet, early, to, family, bound, associations;
 	const char *connect;
 	const char *bind[MAX_BIND];
 };
@@ -326,12 +333,30 @@ static void *serve(void *argument)
 	return NULL;
 }
 
+/* fill makes message number n: its number, then bytes that depend on it. */
+static void fill(unsigned char *b, int size, uint32_t n)
+{
+	for (int i = 0; i < size; i++)
+		b[i] = i < 4 ? n >> (24 - 8 * i) : n + i;
+}
+
+/* send_early sets an association up with its first message. */
+static int send_early(struct socket *s, struct sockaddr *to)
+{
+	struct sctp_sndinfo info = {.snd_ppid = htonl(EARLY_PPID)};
+	unsigned char b[EARLY_SIZE];
+
+	fill(b, sizeof b, 0);
+	return usrsctp_sendv(s, b, sizeof b, to, 1, &info, sizeof info, SCTP_SENDV_SNDINFO, 0) < 0 ? -1 : 0;
+}
+
 static void dial(const struct options *o)
 {
 	struct socket *s = open_socket(o);
 	struct sockaddr_storage peer = address(o, o->connect, o->to);
 
-	if (usrsctp_connect(s, (struct sockaddr *)&peer, length_of(o)) < 0) {
+	if (o->early ? send_early(s, (struct sockaddr *)&peer) < 0
+		     : usrsctp_connect(s, (struct sockaddr *)&peer, length_of(o)) < 0) {
 		tell("refused %d %s", errno, strerror(errno));
 		exit(0);
 	}
@@ -348,13 +373,6 @@ static struct socket *current(void)
 	if (!s)
 		tell("fault there is no association");
 	return s;
-}
-
-/* fill makes message number n: its number, then bytes that depend on it. */
-static void fill(unsigned char *b, int size, uint32_t n)
-{
-	for (int i = 0; i < size; i++)
-		b[i] = i < 4 ? n >> (24 - 8 * i) : n + i;
 }
 
 static void send_many(int count, int streams, int size, uint32_t ppid, int flags)
@@ -484,6 +502,8 @@ static void obey(const char *line)
 		send_many(count, streams, size, ppid, strcmp(order, "unordered") ? 0 : SCTP_UNORDERED);
 	} else if (sscanf(line, "echo %u %u %u", &count, &window, &size) == 3) {
 		echo(count, window, size);
+	} else if (!strncmp(line, "run ", 4)) {
+		tell("ran %d", system(line + 4));
 	} else if (!strcmp(line, "shutdown\n")) {
 		if ((s = current()) && usrsctp_shutdown(s, SHUT_WR) < 0)
 			tell("fault shutdown: %s", strerror(errno));
@@ -509,12 +529,13 @@ static int number(const char *text)
 
 static void parse(int argc, char **argv, struct options *o)
 {
-	enum { UDP = 1, REMOTE_UDP, BIND, IPV6, PORT, STREAMS, HEARTBEAT, ECHO_BACK, QUIET, LISTEN, CONNECT, TO, ASSOCIATIONS };
+	enum { UDP = 1, REMOTE_UDP, BIND, IPV6, PORT, STREAMS, HEARTBEAT, ECHO_BACK, QUIET, LISTEN, CONNECT, TO, EARLY,
+	       ASSOCIATIONS };
 	const struct option known[] = {
 		{"udp", 1, NULL, UDP}, {"remote-udp", 1, NULL, REMOTE_UDP}, {"bind", 1, NULL, BIND}, {"ipv6", 0, NULL, IPV6},
 		{"port", 1, NULL, PORT}, {"streams", 1, NULL, STREAMS}, {"heartbeat", 1, NULL, HEARTBEAT},
 		{"echo", 0, NULL, ECHO_BACK}, {"quiet", 0, NULL, QUIET}, {"listen", 0, NULL, LISTEN}, {"connect", 1, NULL, CONNECT}, {"to", 1, NULL, TO},
-		{"associations", 1, NULL, ASSOCIATIONS},
+		{"early", 0, NULL, EARLY}, {"associations", 1, NULL, ASSOCIATIONS},
 		{NULL, 0, NULL, 0},
 	};
 	int option;
@@ -533,6 +554,7 @@ static void parse(int argc, char **argv, struct options *o)
 		case HEARTBEAT: o->heartbeat = number(optarg); break;
 		case ECHO_BACK: o->echo = 1; break;
 		case QUIET: o->quiet = 1; break;
+		case EARLY: o->early = 1; break;
 		case LISTEN: o->listen = 1; break;
 		case CONNECT: o->connect = optarg; break;
 		case TO: o->to = number(optarg); break;
