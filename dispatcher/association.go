@@ -194,17 +194,17 @@ func (a *association) deliver(m transport.Message) {
 	}
 }
 
-// foreignStation is the error of a message under the id of a station that its sender is not.
-type foreignStation struct{ station uint64 }
+// foreignStationError is the error of a message under the id of a station that its sender is not.
+type foreignStationError struct{ station uint64 }
 
-func (e foreignStation) Error() string {
+func (e foreignStationError) Error() string {
 	return fmt.Sprintf("station %016x is none that this peer has proven to be", e.station)
 }
 
 // refuse ends an association for a message that was not taken.
 func (a *association) refuse(err error) {
 	why := DropMalformed
-	if foreign, ok := errors.AsType[foreignStation](err); ok {
+	if foreign, ok := errors.AsType[foreignStationError](err); ok {
 		why = DropForeignStation
 
 		a.log.Warn().Stringer("identity", a.link.Identity()).Str("station", fmt.Sprintf("%016x", foreign.station)).
@@ -223,7 +223,7 @@ func (a *association) proven(k []byte) error {
 	}
 
 	if station, is := key.StationOf(k); is && !peer.Allows(station) {
-		return foreignStation{station}
+		return foreignStationError{station}
 	}
 
 	return nil

@@ -41,14 +41,6 @@ type Config struct {
 	Up         UpConfig          `envPrefix:"UP_"         yaml:"up"`
 }
 
-// SCTPConfig is where stations are listened for, and the limits of the transport.
-type SCTPConfig struct {
-	// Listen is the UDP address, host:port, that SCTP in UDP (RFC 6951) arrives at.
-	Listen string `env:"LISTEN" yaml:"listen"`
-
-	transport.Config `yaml:",inline"`
-}
-
 // DefaultConfig is a working configuration for one machine.
 func DefaultConfig() Config {
 	return Config{
@@ -56,7 +48,7 @@ func DefaultConfig() Config {
 		Log:        DefaultLogConfig(),
 		NATS:       bus.DefaultConfig(),
 		Redis:      statestore.DefaultConfig(),
-		SCTP:       SCTPConfig{Listen: "127.0.0.1:9899", Config: transport.DefaultConfig()},
+		SCTP:       SCTPConfig{Listen: "127.0.0.1:9899", DTLS: transport.DefaultSecureConfig(), Config: transport.DefaultConfig()},
 		Dispatcher: dispatcher.DefaultConfig(),
 		Processor:  processor.DefaultConfig(),
 		ESSP:       essp.DefaultConfig(),

@@ -54,14 +54,14 @@ const moveStations = "take another one with --listen HOST:PORT"
 // dispatcherFlags are the flags of every command that runs a dispatcher.
 func dispatcherFlags(cmd *cobra.Command, s *settings) {
 	stringFlag(cmd, s, "id", "names the dispatcher, uniquely in its namespace", func(c *Config) *string { return &c.Dispatcher.ID })
-	stringFlag(cmd, s, "listen", "UDP address, numeric HOST:PORT, that SCTP arrives at", func(c *Config) *string { return &c.SCTP.Listen })
+	stringFlag(cmd, s, "listen", "where stations arrive: numeric HOST:PORT (SCTP in UDP) or dtls://HOST:PORT, several separated by commas", func(c *Config) *string { return &c.SCTP.Listen })
 	boolFlag(cmd, s, "receipts", "answer each committed message that has no reply of its own", func(c *Config) *bool { return &c.Dispatcher.Receipts })
 }
 
 func runDispatcher(ctx context.Context, c *Config, log zerolog.Logger) (err error) {
 	c.Dispatcher.Namespace = bus.Namespace(c.Namespace)
 
-	listen, err := parseAddress("sctp.listen", c.SCTP.Listen)
+	listeners, err := c.SCTP.listeners()
 	if err := c.validate(err, c.Metrics.Validate(), within("sctp", c.SCTP.Validate()), within("nats", c.NATS.Validate()),
 		within("dispatcher", c.Dispatcher.Validate())); err != nil {
 		return err
@@ -73,24 +73,19 @@ func runDispatcher(ctx context.Context, c *Config, log zerolog.Logger) (err erro
 	}
 	defer conn.Close()
 
-	link, err := transport.ListenUDP(listen)
+	endpoint, err := openEndpoint(listeners, c.SCTP.Config, log)
 	if err != nil {
-		return portTaken(err, moveStations)
-	}
-
-	endpoint, err := transport.New(link, c.SCTP.Config, log)
-	if err != nil {
-		return errors.Join(err, link.Close())
+		return err
 	}
 
 	d, err := dispatcher.New(c.Dispatcher, endpoint, conn, log)
 	if err != nil {
-		return errors.Join(err, link.Close())
+		return errors.Join(err, endpoint.Discard())
 	}
 
 	stopMetrics, err := serveMetrics(ctx, c.Metrics, d, log)
 	if err != nil {
-		return errors.Join(err, link.Close())
+		return errors.Join(err, endpoint.Discard())
 	}
 
 	defer func() { err = errors.Join(err, stopMetrics()) }()
@@ -109,6 +104,7 @@ func serveDispatcher(ctx context.Context, d *dispatcher.Dispatcher, endpoint *tr
 	)
 
 	running.Go(func() { linkErr = endpoint.Run(linking) })
+	running.Go(func() { reloadOnHangup(linking, endpoint.Reload, log) })
 
 	err := d.Run(ctx)
 

@@ -184,7 +184,7 @@ func (o *replayOptions) prepareOwnStack(c *Config, log zerolog.Logger) (judgeFun
 		return nil, err
 	}
 
-	o.replay.Target = netip.AddrPortFrom(cfg.Listen.Addr(), 1) // known when the stack has started
+	o.replay.Target = netip.AddrPortFrom(cfg.Listeners[0].Address.Addr(), 1) // known when the stack has started
 	if err := o.replay.Validate(); err != nil {
 		return nil, &usageError{err: err}
 	}

@@ -133,7 +133,7 @@ func (c *Config) validateExpiry() error {
 
 // validateAll checks every section, whichever process reads it.
 func (c *Config) validateAll() error {
-	_, err := parseAddress("sctp.listen", c.SCTP.Listen)
+	_, err := c.SCTP.listeners()
 
 	all := *c
 	all.Dispatcher.Namespace, all.Processor.Namespace = bus.Namespace(c.Namespace), bus.Namespace(c.Namespace)

@@ -134,10 +134,10 @@ func runUp(ctx context.Context, c *Config, stdout, stderr io.Writer) (err error)
 
 // stack is the configuration of everything in one process, validated.
 func (c *Config) stack() (stack.Config, error) {
-	listen, err := parseAddress("sctp.listen", c.SCTP.Listen)
+	listeners, err := c.SCTP.listeners()
 
 	cfg := stack.Config{
-		Listen:     listen,
+		Listeners:  listeners,
 		Transport:  c.SCTP.Config,
 		NATSHost:   "127.0.0.1",
 		NATSPort:   c.Up.NATSPort,

@@ -14,8 +14,10 @@ import (
 
 // Config says what a Stack consists of.
 type Config struct {
-	// Listen is the UDP address for SCTP (RFC 6951); port 0 takes a free one.
+	// Listen is the UDP address for SCTP (RFC 6951); port 0 takes a free one. It means nothing where there are Listeners.
 	Listen netip.AddrPort
+	// Listeners are several addresses, or ones of another kind. The first one is the stack's address.
+	Listeners []transport.Listener
 	// Transport are the limits of the SCTP endpoint.
 	Transport transport.Config
 	// NATSHost and NATSPort are where NATS inside the process listens, port 0 takes a free one.

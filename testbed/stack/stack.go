@@ -75,6 +75,28 @@ func Start(ctx context.Context, cfg Config, log zerolog.Logger) (*Stack, error) 
 	return s, nil
 }
 
+// endpoint listens for stations.
+func (s *Stack) endpoint() (*transport.Endpoint, error) {
+	listeners := s.cfg.Listeners
+	if len(listeners) == 0 {
+		listeners = []transport.Listener{{Mode: transport.ModeUDP, Address: s.cfg.Listen}}
+	}
+
+	links, err := transport.OpenListeners(listeners, s.log)
+	if err != nil {
+		return nil, err
+	}
+
+	endpoint, err := transport.NewOver(links, s.cfg.Transport, s.log)
+	if err != nil {
+		for _, l := range links {
+			err = errors.Join(err, l.Close())
+		}
+	}
+
+	return endpoint, err
+}
+
 // open starts the servers, makes the parts and lets them run.
 func (s *Stack) open(ctx context.Context) error {
 	if err := s.startServers(ctx); err != nil {
@@ -85,24 +107,19 @@ func (s *Stack) open(ctx context.Context) error {
 		return err
 	}
 
-	link, err := transport.ListenUDP(s.cfg.Listen)
+	endpoint, err := s.endpoint()
 	if err != nil {
 		return err
 	}
 
-	s.address = link.LocalAddr()
-
-	endpoint, err := transport.New(link, s.cfg.Transport, s.log)
-	if err != nil {
-		return errors.Join(err, link.Close())
-	}
+	s.address = endpoint.LocalAddr()
 
 	if s.nodes, err = s.processors(ctx); err != nil {
-		return errors.Join(err, link.Close())
+		return errors.Join(err, endpoint.Discard())
 	}
 
 	if s.dispatcher, err = dispatcher.New(s.cfg.Dispatcher, endpoint, s.conns[0], s.log); err != nil {
-		return errors.Join(err, link.Close())
+		return errors.Join(err, endpoint.Discard())
 	}
 
 	running, halt := context.WithCancel(context.WithoutCancel(ctx))
