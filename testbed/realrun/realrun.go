@@ -1,0 +1,181 @@
+package realrun
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/rs/zerolog"
+
+	"skyring/testbed/simulate"
+)
+
+const (
+	idleMessages = 100                   // that the idle way is measured with
+	idleGap      = 20 * time.Millisecond // between two of them
+	idleStations = 16                    // that send them: rings send them to several nodes
+)
+
+// Run runs all rounds: seed by seed, and under each all policies side by side, as they have next to nothing to compute, and so meet the machine in the same mood. It ends
+// early, with ctx's error, when ctx does. Errors of a faulty Config name every fault; any message that is not answered, or had no effect, or two, is an error.
+func Run(ctx context.Context, c Config, log zerolog.Logger) (Result, error) {
+	if err := c.Validate(); err != nil {
+		return Result{}, err
+	}
+
+	result := Result{Config: c}
+
+	for seed := uint64(1); seed <= uint64(c.Seeds); seed++ { //nolint:gosec // over 0
+		began := time.Now()
+
+		rounds, err := c.seed(ctx, seed, log)
+		if err != nil {
+			return Result{}, err
+		}
+
+		result.Rounds = append(result.Rounds, rounds...)
+		log.Info().Uint64("seed", seed).Int("of", c.Seeds).Stringer("took", time.Since(began).Round(time.Second)).Msg("real run: a seed is done")
+	}
+
+	return result, nil
+}
+
+// seed runs all policies under a seed. The first that fails ends the others.
+func (c Config) seed(ctx context.Context, seed uint64, log zerolog.Logger) ([]Round, error) {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+
+	rounds := make([]Round, len(c.Policies))
+
+	var running sync.WaitGroup
+
+	for i, p := range c.Policies {
+		running.Go(func() {
+			r, err := c.round(ctx, p, seed, log)
+			if err != nil {
+				fail(fmt.Errorf("real run of %s, seed %d: %w", p, seed, err))
+			}
+
+			rounds[i] = r
+		})
+	}
+
+	running.Wait()
+
+	return rounds, context.Cause(ctx)
+}
+
+// round runs a policy under a seed, and simulates it with the idle way that was measured.
+func (c Config) round(ctx context.Context, policy string, seed uint64, log zerolog.Logger) (Round, error) {
+	load, err := c.load(policy, seed)
+	if err != nil {
+		return Round{}, err
+	}
+
+	r := Round{Policy: policy, Seed: seed, MachineLoad: machineLoad(), nodes: len(load.Nodes), load: load.Arrivals.Rate / load.Capacity()}
+
+	if err := r.play(ctx, load, filepath.Join(c.Dir, fmt.Sprintf("%s-%d", policy, seed)), log); err != nil {
+		return Round{}, err
+	}
+
+	load.Hop = r.Way / 2
+	load.MovedSample = 1
+
+	s, err := simulate.Run(ctx, load)
+	if err != nil {
+		return Round{}, err
+	}
+
+	r.Simulated = figuresOf(s)
+
+	return r, nil
+}
+
+// play fills in what is measured.
+func (r *Round) play(ctx context.Context, load simulate.Config, dir string, log zerolog.Logger) (err error) {
+	ctx, fail := context.WithCancelCause(ctx)
+	defer fail(nil)
+
+	in, err := open(ctx, load, dir, fail, log)
+	defer func() { err = errors.Join(err, in.close()) }()
+
+	if err != nil {
+		return err
+	}
+
+	g := &generator{links: in.links, spacing: max(1, load.Stations.Spacing)}
+	g.listen(ctx, in)
+
+	messages := slices.Collect(simulate.Messages(load))
+	if len(messages) == 0 {
+		return errors.New("no message comes: want more messages")
+	}
+
+	began, outcomes, err := g.play(ctx, messages)
+	if err != nil {
+		return err
+	}
+
+	if err := conserved(messages, outcomes, len(load.Nodes)); err != nil {
+		return err
+	}
+
+	r.Messages = len(messages)
+	r.Real = tally(load, messages, began, outcomes)
+	r.Overlapping, r.SameNodeAlone = alone(load, messages, began, outcomes)
+	r.inspect(in)
+
+	r.Way, err = g.way(ctx, load)
+
+	return err
+}
+
+// inspect takes over what the parts know of the run.
+func (r *Round) inspect(in *installation) {
+	var all labour
+
+	for _, n := range in.nodes {
+		l := n.done()
+		all.asked += l.asked
+		all.took += l.took
+		all.again += l.again
+	}
+
+	r.Overrun = all.took.Seconds()/max(all.asked.Seconds(), 1e-9) - 1
+	r.Again = all.again
+
+	s := in.dispatcher.Stats()
+	r.OffHome = float64(s.Picks["bound"]) / max(float64(s.Submitted), 1)
+	r.Resent = s.Probes
+
+	for _, n := range s.Resent {
+		r.Resent += n
+	}
+}
+
+// way is the mean response of messages without work, of other stations, on nodes that have nothing else to do.
+func (g *generator) way(ctx context.Context, load simulate.Config) (time.Duration, error) {
+	messages := make([]simulate.Message, idleMessages)
+	for i := range messages {
+		messages[i] = simulate.Message{
+			At:      time.Duration(i) * idleGap,
+			Station: uint64(load.Stations.Count+1+i%idleStations) * g.spacing, //nolint:gosec // not negative
+		}
+	}
+
+	began, outcomes, err := g.play(ctx, messages)
+	if err != nil {
+		return 0, fmt.Errorf("idle way: %w", err)
+	}
+
+	var sum time.Duration
+	for i, o := range outcomes {
+		sum += o.answered.Sub(began) - messages[i].At
+	}
+
+	return sum / idleMessages, nil
+}
