@@ -9,15 +9,11 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"os/exec"
 	"testing"
 	"time"
 
 	"golang.org/x/net/ipv4"
 )
-
-// attackerEnv makes the test binary an attacker instead: a process of its own, as its work is not the server's.
-const attackerEnv = "SKYRING_TEST_ATTACKER"
 
 // attack is what an attacker is told: which packets to send, at what rate.
 type attack struct {
@@ -102,60 +98,25 @@ func (a attack) send(conn *ipv4.PacketConn) error {
 	return nil
 }
 
-// attackerProcess is a running attacker.
-type attackerProcess struct {
-	in  io.WriteCloser
-	out *bufio.Reader
-}
-
-// startAttacker starts the process; inherited is its socket, nil for one of its own.
-func startAttacker(tb testing.TB, a attack, inherited *os.File) *attackerProcess {
+// startAttacker starts an attacker; inherited is its socket, nil for one of its own.
+func startAttacker(tb testing.TB, a attack, inherited *os.File) *child {
 	tb.Helper()
-	cmd := exec.CommandContext(tb.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), attackerEnv+"=1")
-	cmd.Stderr = os.Stderr
-	if inherited != nil {
-		cmd.ExtraFiles = []*os.File{inherited}
-	}
-	in, err := cmd.StdinPipe()
-	if err != nil {
+	c := startChild(tb, childAttacks, inherited)
+	if err := json.NewEncoder(c.in).Encode(a); err != nil {
 		tb.Fatal(err)
 	}
-	out, err := cmd.StdoutPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		tb.Fatal(err)
-	}
-	tb.Cleanup(func() { _ = in.Close(); _ = cmd.Wait() })
-	if err := json.NewEncoder(in).Encode(a); err != nil {
-		tb.Fatal(err)
-	}
-	p := &attackerProcess{in: in, out: bufio.NewReader(out)}
-	p.line(tb)
-	return p
+	c.line(tb)
+	return c
 }
 
 // attack lets the attacker send all its packets, and tells how long that took.
-func (p *attackerProcess) attack(tb testing.TB) time.Duration {
+func (c *child) attack(tb testing.TB) time.Duration {
 	tb.Helper()
-	if _, err := fmt.Fprintln(p.in, "go"); err != nil {
-		tb.Fatal(err)
-	}
+	c.say(tb, "go")
 	var took time.Duration
-	if _, err := fmt.Sscan(p.line(tb), (*int64)(&took)); err != nil {
+	if _, err := fmt.Sscan(c.line(tb), (*int64)(&took)); err != nil {
 		tb.Fatal(err)
 	}
-	p.line(tb)
+	c.line(tb)
 	return took
-}
-
-func (p *attackerProcess) line(tb testing.TB) string {
-	tb.Helper()
-	line, err := p.out.ReadString('\n')
-	if err != nil {
-		tb.Fatalf("the attacker says nothing: %v", err)
-	}
-	return line
 }

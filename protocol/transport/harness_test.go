@@ -22,8 +22,8 @@ import (
 const patience = 10 * time.Second // for what must happen; nothing waits that long when all is well
 
 func TestMain(m *testing.M) {
-	if os.Getenv(attackerEnv) != "" {
-		if err := runAttack(os.Stdin, os.Stdout); err != nil {
+	if what := os.Getenv(childEnv); what != "" {
+		if err := runChild(what); err != nil {
 			log.Fatal(err)
 		}
 		return
