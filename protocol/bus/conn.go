@@ -113,7 +113,7 @@ func unreached(cfg Config, err error) error {
 	}
 }
 
-// options are those of study/nats-redis: no buffer while disconnected, for ever
+// options are no buffer while disconnected, for ever
 // reconnecting, a half-open link noticed in seconds instead of minutes.
 func (c *Conn) options(name string) []nats.Option {
 	return []nats.Option{

@@ -14,7 +14,7 @@ import (
 //
 // At each refresh each factor becomes z = (x - mean)/sd over the nodes that are not ineligible, 0 where sd = 0. A node's dominant factor is
 // the one of its largest share N_ij/TR_j; its score is the sum of weighted z, and nodes are ranked by ascending score. Of the better half,
-// h nodes, rank r is drawn with probability 2(h-r+1)/(h(h+1)). Source: paper of dominant-resource balancing (seed 001); refreshed every 5 min.
+// h nodes, rank r is drawn with probability 2(h-r+1)/(h(h+1)). Source: paper of dominant-resource balancing; refreshed every 5 min.
 //
 // Readings:
 //   - The weight of the dominant factor is printed "12": a lost fraction bar, 1/2, or 12. As the text says that it amplifies, drf has 1/2 on the
@@ -67,7 +67,7 @@ func drfVariant(name, weights string, dominant, other float64) entry {
 		Description: Description{
 			Name:    name,
 			Summary: "the better half by z-scores of failures, requests and response, the better the likelier; " + weights,
-			Source:  "paper of dominant-resource balancing (seed 001)",
+			Source:  "paper of dominant-resource balancing",
 		},
 		build: func(nodes []ring.Node, o Options) (Policy, error) {
 			p, err := newDRF(name, nodes, o)

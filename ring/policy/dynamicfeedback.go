@@ -8,7 +8,7 @@ import (
 
 // dynamicFeedback takes the node with the smallest load L = 0.35 CPU + 0.25 memory + 0.2 disk + 0.2 network.
 //
-// Source: paper of the Z-curve (seed 000), where it is what the Z-curve is compared with.
+// Source: paper of the Z-curve, where it is what the Z-curve is compared with.
 //
 // Readings: L comes from the last report, which is as old as the heartbeat. Disk and network count as 0 where they are not measured, and the
 // coefficients stay: where no node measures them, the order is that of 0.35 CPU + 0.25 memory and L ends at 0.6. A node that does not
@@ -20,7 +20,7 @@ func dynamicFeedbackEntry() entry {
 		Description: Description{
 			Name:    "dynamic-feedback",
 			Summary: "the smallest load: 0.35 CPU + 0.25 memory + 0.2 disk + 0.2 network",
-			Source:  "paper of the Z-curve (seed 000), baseline",
+			Source:  "paper of the Z-curve, baseline",
 		},
 		build: func(nodes []ring.Node, o Options) (Policy, error) {
 			p := &dynamicFeedback{}
@@ -47,7 +47,7 @@ func feedbackConnectionsEntry() entry {
 		Description: Description{
 			Name:    "dynamic-feedback-connections",
 			Summary: "the fewest messages in flight to what is free: C/(1-L), L as in dynamic-feedback",
-			Source:  "paper of the Z-curve (seed 000), baseline",
+			Source:  "paper of the Z-curve, baseline",
 		},
 		build: func(nodes []ring.Node, o Options) (Policy, error) {
 			p := &feedbackConnections{}

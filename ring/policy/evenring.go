@@ -41,7 +41,7 @@ const (
 //	where its node is full      weighted round robin over the usable nodes, see weights
 //	every 30 s                  see refresh
 //
-// Source: seed 003, of which the algorithm is known, but neither Threshold nor k. As meant and as printed differ in the weights alone. Read so, where
+// Source: the paper of the even ring, of which the algorithm is known, but neither Threshold nor k. As meant and as printed differ in the weights alone. Read so, where
 // it is silent: the logarithm is natural (another base is another k); P_i is the upper half of the id's
 // xxh3; the ring makes the first choice, and the weighted round robin places what the ring's node may not take; the
 // load factor of a refresh is the messages given to a node since the last one, by its capacity. The round robin is smooth (as nginx has it).
@@ -70,7 +70,7 @@ func evenRingEntry() entry {
 		Description: Description{
 			Name:    "even-ring",
 			Summary: "evenly spaced virtual nodes, BKDR hash, boundaries that move with the load, as meant",
-			Source:  "even virtual nodes and BKDR hash (seed 003)",
+			Source:  "even virtual nodes and BKDR hash",
 		},
 		build: checked(func(nodes []ring.Node, o Options) (*evenRing, error) { return newEvenRing(nodes, o, asMeant) }),
 	}
@@ -81,7 +81,7 @@ func evenRingPrintedEntry() entry {
 		Description: Description{
 			Name:    "even-ring-printed",
 			Summary: "the same with its weights as printed",
-			Source:  "even virtual nodes and BKDR hash (seed 003)",
+			Source:  "even virtual nodes and BKDR hash",
 		},
 		build: checked(func(nodes []ring.Node, o Options) (*evenRing, error) { return newEvenRing(nodes, o, asPrinted) }),
 	}

@@ -28,7 +28,7 @@ func (p *evenRing) turn(avoid int) int {
 	return best
 }
 
-// weigh gives each node its weight by its utilisation u, which is 1 minus the weight of DESIGN section 5, a its capacity:
+// weigh gives each node its weight by its utilisation u, which is 1 minus the weight, a its capacity:
 //
 //	as meant     0 where u is above the mean, else a*(1-u)
 //	as printed   0 where the mean is at or above u, else a*(1+u)

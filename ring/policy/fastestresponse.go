@@ -6,7 +6,7 @@ import (
 
 // fastestResponse takes the node with the shortest response time.
 //
-// Source: baseline of the paper of the published ring (seed 004).
+// Source: baseline of the paper of the published ring.
 //
 // Readings: the paper does not say which response time. Here it is the smoothed one of the last report, which is as old as the
 // heartbeat, so that all messages of that time fall on the same node. A node that reported none yet counts as 0 and is
@@ -18,7 +18,7 @@ func fastestResponseEntry() entry {
 		Description: Description{
 			Name:    "fastest-response",
 			Summary: "the node with the shortest response time in its last report",
-			Source:  "paper of the published ring (seed 004), baseline",
+			Source:  "paper of the published ring, baseline",
 		},
 		build: func(nodes []ring.Node, o Options) (Policy, error) {
 			p := &fastestResponse{}

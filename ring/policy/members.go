@@ -106,7 +106,7 @@ func (m *members) exhausted(avoid int) bool {
 	return true
 }
 
-// pressure is 1 minus the weight of DESIGN section 5: the largest used/threshold of the report, as it has become since, and of the messages in flight.
+// pressure is 1 minus the weight: the largest used/threshold of the report, as it has become since, and of the messages in flight.
 func (m *members) pressure(i int) float64 {
 	l := m.loads[i]
 

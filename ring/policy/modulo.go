@@ -5,7 +5,7 @@ import "skyring/ring"
 // modulo is the hash table that consistent hashing is compared with: node number hash mod N, whatever the capacities. A node
 // that is not usable is passed to the next number. A change of N moves nearly all keys.
 //
-// Source: a baseline of the paper of seed 004; D. E. Knuth, The Art of Computer Programming 3, section 6.4 (division method, linear probing).
+// Source: a baseline of the paper of the published ring; D. E. Knuth, The Art of Computer Programming 3, section 6.4 (division method, linear probing).
 type modulo struct{ members }
 
 func moduloEntry() entry {
@@ -13,7 +13,7 @@ func moduloEntry() entry {
 		Description: Description{
 			Name:    "modulo",
 			Summary: "hash table: node hash mod N, the next where it is full",
-			Source:  "baseline of seed 004; Knuth, The Art of Computer Programming 3, section 6.4",
+			Source:  "baseline of the published ring; Knuth, The Art of Computer Programming 3, section 6.4",
 		},
 		build: certain(func(nodes []ring.Node, o Options) *modulo { return &modulo{newMembers(nodes, o)} }),
 	}

@@ -26,7 +26,7 @@ const fibonacci64 = 0x9E3779B97F4A7C15
 // paperRing dispatches as published: Fibonacci hashing to a circle of m positions, virtual nodes by capacity, and a clockwise
 // walk that passes nodes at their limit.
 //
-// Source: the Fibonacci-hash ring dispatch of seed 004, whose text is known to the beginning of its section 3.1 only.
+// Source: the published Fibonacci-hash ring dispatch, whose text is known to the beginning of its section 3.1 only.
 //
 //	H(k) = floor(m * frac(k*A)), A = (sqrt 5 - 1)/2, m = 1000 or 2^32
 //	virtual nodes of node k: H(k), H(H(k)), H(H(H(k))), ...
@@ -52,7 +52,7 @@ func paperEntry() entry {
 		Description: Description{
 			Name:    "paper",
 			Summary: "Fibonacci hash to 1,000 positions, clockwise walk past nodes at their limit, best weight",
-			Source:  "Fibonacci-hash ring dispatch (seed 004)",
+			Source:  "Fibonacci-hash ring dispatch",
 		},
 		build: checked(func(nodes []ring.Node, o Options) (*paperRing, error) {
 			return newPaperRing(nodes, o, paperPositions, paperVirtualNodes)
@@ -65,7 +65,7 @@ func paper32BitEntry() entry {
 		Description: Description{
 			Name:    "paper-32bit",
 			Summary: "the same on 2^32 positions",
-			Source:  "Fibonacci-hash ring dispatch (seed 004)",
+			Source:  "Fibonacci-hash ring dispatch",
 		},
 		build: checked(func(nodes []ring.Node, o Options) (*paperRing, error) {
 			return newPaperRing(nodes, o, paper32BitPositions, paper32BitVirtualNodes)

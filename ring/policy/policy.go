@@ -43,7 +43,7 @@ type Report struct {
 	Failures            uint32        // messages not answered in time, in the node's life
 	ConsecutiveFailures uint32        // of them since the last answer
 
-	Pressure float64 // max over used/threshold of CPU, memory, rate and response: 1 at a threshold, may be more (DESIGN section 5)
+	Pressure float64 // max over used/threshold of CPU, memory, rate and response: 1 at a threshold, may be more (docs/operations.md)
 }
 
 // now is the pressure of a report as it has become since. A report is as old as the last heartbeat: going by it alone, whoever picks would give all messages of

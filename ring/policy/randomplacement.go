@@ -10,7 +10,7 @@ import (
 // by for comparison. A message is the object here, as the state of sessions is shared and any node may serve it. Where the node drawn is not
 // usable, one of the usable ones is drawn.
 //
-// Source: a baseline of the paper of seed 003.
+// Source: a baseline of the paper of the even ring.
 type randomPlacement struct {
 	members
 
@@ -22,7 +22,7 @@ func randomPlacementEntry() entry {
 		Description: Description{
 			Name:    "random-placement",
 			Summary: "a random node for each message, by capacity",
-			Source:  "baseline of seed 003",
+			Source:  "baseline of the even ring",
 		},
 		build: certain(newRandomPlacement),
 	}

@@ -9,7 +9,7 @@ import (
 // responseRatio takes the node whose response time has grown least: the smallest quotient of its response time now and the
 // shortest it ever reported, which stands for its service time without waiting.
 //
-// Source: named, without a formula, beside dynamic feedback in the paper of the Z-curve (seed 000).
+// Source: named, without a formula, beside dynamic feedback in the paper of the Z-curve.
 //
 // Readings: the formula is ours, after the response ratio of scheduling, (waiting + service)/service. Response times are those of
 // reports. A node that reported one or none has ratio 1; of equals the one with fewer in flight is taken. One report that
@@ -25,7 +25,7 @@ func responseRatioEntry() entry {
 		Description: Description{
 			Name:    "response-ratio",
 			Summary: "the node whose response time is the smallest multiple of the shortest it ever had",
-			Source:  "paper of the Z-curve (seed 000), named there; the formula is ours",
+			Source:  "paper of the Z-curve, named there; the formula is ours",
 		},
 		build: func(nodes []ring.Node, o Options) (Policy, error) {
 			p := &responseRatio{shortest: make([]time.Duration, len(nodes))}

@@ -13,7 +13,7 @@ import (
 // CPU and memory are halved b times: bit by bit, 1 for the upper half; a value on the border belongs to the upper one. Memory
 // goes to the even bits of the code and CPU to the odd ones. A node past 75 % CPU or 90 % memory is in state 0. Codes are taken from reports every T.
 //
-// Source: paper of the Z-curve (seed 000): T = 3 s.
+// Source: paper of the Z-curve: T = 3 s.
 //
 // Readings:
 //   - b is not printed: 16 by default (Options.Bits). The finer the code, the rarer a tie, and the longer all
@@ -50,7 +50,7 @@ func zCurveEntry() entry {
 		Description: Description{
 			Name:    "z-curve",
 			Summary: "the smallest Z-curve code of CPU and memory, reported every 3 s",
-			Source:  "paper of the Z-curve (seed 000)",
+			Source:  "paper of the Z-curve",
 		},
 		build: func(nodes []ring.Node, o Options) (Policy, error) { return newZCurve(nodes, o), nil },
 	}

@@ -34,7 +34,7 @@ func drfScenario() scenario {
 		Description: Description{
 			Name:    "drf",
 			Summary: "6 nodes of speeds 1, 1.5 and 2, 25 to 150 users, 15 minutes, one node slow for 3 of them",
-			Source:  "Dominant-resource balancing (seed 001)",
+			Source:  "Dominant-resource balancing",
 		},
 		points: func() []point {
 			var points []point

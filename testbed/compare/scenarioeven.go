@@ -79,7 +79,7 @@ func evenStatic(name, summary string, nodes func(n int) []simulate.Node, bound f
 		Description: Description{
 			Name:    name,
 			Summary: summary + ", 10,000 messages of 10,000 stations; k and threshold of the even ring swept",
-			Source:  "Even virtual nodes and BKDR hash (seed 003)",
+			Source:  "Even virtual nodes and BKDR hash",
 		},
 		points: func() []point {
 			var points []point
@@ -141,7 +141,7 @@ func evenRingDynamic() scenario {
 		Description: Description{
 			Name:    "even-ring-dynamic",
 			Summary: "10 nodes of which one after the other leaves and comes back, 10,000 messages of 10,000 stations; k and threshold swept",
-			Source:  "Even virtual nodes and BKDR hash (seed 003)",
+			Source:  "Even virtual nodes and BKDR hash",
 		},
 		points: func() []point {
 			c := evenConfig(equal(nodes, 1))

@@ -32,7 +32,7 @@ func faultPoint() at { return at{nodes: 16, load: 0.7} }
 // faultScenario is one change at 5 s.
 func faultScenario(name, summary string, change simulate.Event, absent bool, claims func() []claim) scenario {
 	return scenario{
-		Description: Description{Name: name, Summary: summary, Source: "DESIGN sections 9 and 10; the papers of the rings"},
+		Description: Description{Name: name, Summary: summary, Source: "this project's figures; the papers of the rings"},
 		points: func() []point {
 			c := faultConfig()
 			c.Nodes[change.Node].Absent = absent
@@ -93,7 +93,7 @@ func overloadScenario() scenario {
 		Description: Description{
 			Name:    "overload",
 			Summary: "16 nodes of 8 workers at loads 1.05, 1.2 and 1.5, limit 11 and hard cap 22 messages in flight a node",
-			Source:  "DESIGN sections 5 and 10",
+			Source:  "this project's figures",
 		},
 		points: func() []point {
 			var points []point

@@ -7,10 +7,10 @@ import (
 )
 
 // In-flight limits in messages per worker. Eight workers a node, 10,000 stations and the study's limit give the figures of the study
-// (study/ring.md); the tight one is what keeps the mean response near one service time.
+// ; the tight one is what keeps the mean response near one service time.
 const (
 	paperWorkers = 8
-	studyLimit   = 3
+	looseLimit   = 3
 	tightLimit   = 1.375
 	tightCap     = 2.75
 )
@@ -29,34 +29,34 @@ func paperPoint(nodes []simulate.Node, load, limit, hardCap, messages float64) s
 }
 
 // The points of the paper's scenario.
-func atStudy() at { return at{nodes: 16, load: 0.9, variant: limitName(studyLimit)} }
+func atLoose() at { return at{nodes: 16, load: 0.9, variant: limitName(looseLimit)} }
 func atTight() at { return at{nodes: 16, load: 0.9, variant: limitName(tightLimit)} }
 func atWide() at  { return at{nodes: 16, load: 0.9, variant: "16 workers, limit 20"} }
 func atOver() at  { return at{nodes: 16, load: 1.05, variant: limitName(tightLimit)} }
 func atUneven() at {
 	return at{nodes: 16, load: 0.9, variant: "capacities 1:2:4:8"}
 }
-func at64() at  { return at{nodes: 64, load: 0.9, variant: limitName(studyLimit)} }
-func at256() at { return at{nodes: 256, load: 0.9, variant: limitName(studyLimit)} }
+func at64() at  { return at{nodes: 64, load: 0.9, variant: limitName(looseLimit)} }
+func at256() at { return at{nodes: 256, load: 0.9, variant: limitName(looseLimit)} }
 
 func paperScenario() scenario {
 	return scenario{
 		Description: Description{
 			Name:    "paper",
 			Summary: "16, 64 and 256 nodes of 8 workers, 10,000 stations by Zipf 0.8, load 0.9 and 1.05, equal and 1:2:4:8",
-			Source:  "Fibonacci-hash ring dispatch (seed 004), whose results are lost; study/ring.md; DESIGN section 10",
+			Source:  "Fibonacci-hash ring dispatch, of which no results reached us; figures of this project",
 		},
 		points: func() []point {
 			uneven := unequal(16, 2, 1, 2, 4, 8)
-			large := paperPoint(equal(256, paperWorkers), 0.9, studyLimit, 4*studyLimit, 250_000)
+			large := paperPoint(equal(256, paperWorkers), 0.9, looseLimit, 4*looseLimit, 250_000)
 
 			return concat(
-				each(atStudy(), paperPoint(equal(16, paperWorkers), 0.9, studyLimit, 4*studyLimit, 150_000), paperPolicies()...),
+				each(atLoose(), paperPoint(equal(16, paperWorkers), 0.9, looseLimit, 4*looseLimit, 150_000), paperPolicies()...),
 				each(atTight(), paperPoint(equal(16, paperWorkers), 0.9, tightLimit, tightCap, 150_000), paperPolicies()...),
 				each(atWide(), paperPoint(equal(16, 16), 0.9, 1.25, 2.5, 150_000), paperPolicies()...),
 				each(atOver(), paperPoint(equal(16, paperWorkers), 1.05, tightLimit, tightCap, 150_000), paperPolicies()...),
-				each(atUneven(), paperPoint(uneven, 0.9, studyLimit, 4*studyLimit, 150_000), paperPolicies()...),
-				each(at64(), paperPoint(equal(64, paperWorkers), 0.9, studyLimit, 4*studyLimit, 150_000), paperPolicies()...),
+				each(atUneven(), paperPoint(uneven, 0.9, looseLimit, 4*looseLimit, 150_000), paperPolicies()...),
+				each(at64(), paperPoint(equal(64, paperWorkers), 0.9, looseLimit, 4*looseLimit, 150_000), paperPolicies()...),
 				each(at256(), large, paperPolicies()...),
 			)
 		},
@@ -71,25 +71,25 @@ func paperClaims() []claim {
 		{
 			"Fibonacci hashing with virtual nodes spreads the load more evenly than random placement on the ring (m = 1000)",
 			[]string{paper, plain},
-			every(less(meanResponse(), atStudy().with(paper), atStudy().with(plain), 1), less(meanResponse(), at64().with(paper), at64().with(plain), 1)),
+			every(less(meanResponse(), atLoose().with(paper), atLoose().with(plain), 1), less(meanResponse(), at64().with(paper), at64().with(plain), 1)),
 		},
 		{
 			"The same with m = 2^32",
 			[]string{fixed, plain},
-			every(less(meanResponse(), atStudy().with(fixed), atStudy().with(plain), 1), less(meanResponse(), at64().with(fixed), at64().with(plain), 1)),
+			every(less(meanResponse(), atLoose().with(fixed), atLoose().with(plain), 1), less(meanResponse(), at64().with(fixed), at64().with(plain), 1)),
 		},
 		{
 			"The slot ring answers sooner than the paper's at both m, with more messages on the same node",
 			[]string{ours, paper, fixed},
 			every(
-				less(meanResponse(), atStudy().with(ours), atStudy().with(paper), 1), more(sameNode(), atStudy().with(ours), atStudy().with(paper), 1),
-				less(meanResponse(), atStudy().with(ours), atStudy().with(fixed), 1), more(sameNode(), atStudy().with(ours), atStudy().with(fixed), 1),
+				less(meanResponse(), atLoose().with(ours), atLoose().with(paper), 1), more(sameNode(), atLoose().with(ours), atLoose().with(paper), 1),
+				less(meanResponse(), atLoose().with(ours), atLoose().with(fixed), 1), more(sameNode(), atLoose().with(ours), atLoose().with(fixed), 1),
 			),
 		},
 		{
 			"The slot ring answers sooner than the plain ring",
 			[]string{ours, plain},
-			every(less(meanResponse(), atStudy().with(ours), atStudy().with(plain), 1), less(meanResponse(), atUneven().with(ours), atUneven().with(plain), 1)),
+			every(less(meanResponse(), atLoose().with(ours), atLoose().with(plain), 1), less(meanResponse(), atUneven().with(ours), atUneven().with(plain), 1)),
 		},
 		{
 			"16 nodes of 8 workers at load 0.9, limit 11: mean response at most 1.15 service times, same-node share at least 65 %",
@@ -109,7 +109,7 @@ func paperClaims() []claim {
 		{
 			"Power of two answers sooner than any ring, but hardly ever on the same node (one in 16)",
 			[]string{"power-of-two", ours},
-			every(less(meanResponse(), atStudy().with("power-of-two"), atStudy().with(ours), 1), atMost(sameNode(), atStudy().with("power-of-two"), 0.08)),
+			every(less(meanResponse(), atLoose().with("power-of-two"), atLoose().with(ours), 1), atMost(sameNode(), atLoose().with("power-of-two"), 0.08)),
 		},
 	}
 }
@@ -167,7 +167,7 @@ func largeScenario() scenario {
 			c := base()
 			c.Nodes = equal(1000, paperWorkers)
 			c.Stations.Count = 10_000_000
-			c.Limits = simulate.Limits{PerWorker: studyLimit, CapPerWorker: 4 * studyLimit}
+			c.Limits = simulate.Limits{PerWorker: looseLimit, CapPerWorker: 4 * looseLimit}
 
 			return each(where, tuned(poisson(c, 0.9, 10e6/1.2)), "skyring", "plain-ring", "maglev", "power-of-two")
 		},

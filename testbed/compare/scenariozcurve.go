@@ -55,7 +55,7 @@ func zCurveScenario() scenario {
 		Description: Description{
 			Name:    "z-curve",
 			Summary: "2 to 12 nodes of one worker, 200 users who think 1 s, service of 20 ms, one minute",
-			Source:  "Z-curve over CPU and memory (seed 000)",
+			Source:  "Z-curve over CPU and memory",
 		},
 		points: func() []point {
 			var points []point

@@ -1,5 +1,5 @@
 // Package delphi turns what experts expect of servers into the needs that the DRF policies go by (policy.Needs): the Delphi method of the
-// paper of dominant-resource balancing (seed 001).
+// paper of dominant-resource balancing.
 //
 //	round 1: CSV --Read--+
 //	round 2: CSV --Read--+--> Panel.Evaluate --> settled:         Needs{Totals: TR, Nodes: N}
