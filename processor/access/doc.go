@@ -14,7 +14,7 @@
 // A LOGON-AUTH that is proven leads to await-ack from everywhere; LOGOFF-REQUEST leads to off from where the station is on. A station that is barred
 // is in barred where it would be off.
 //
-// Rules (docs/architecture.md) that are kept here:
+// Rules that are kept here, by the numbers under which tests name them:
 //
 // R3, legs. Messages from an association that is not the leg get ERROR "not logged on" and change nothing; when the leg is newer the association is
 // aborted. LOGON-REQUEST gets a challenge that is good for this station, on this association, for a minute, and once; until it is answered by the
