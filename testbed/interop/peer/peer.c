@@ -12,10 +12,13 @@
  *
  * Commands: "send COUNT STREAMS SIZE PPID ordered|unordered", "shutdown", "abort": on the association that came up last.
  * "echo COUNT WINDOW SIZE": on each association, side by side, send COUNT, and wait for as many to come back.
+ * "sustain WARM MS WINDOW SIZE": keep WINDOW messages under way on each for WARM and MS milliseconds, of which MS count, and
+ * wait for what is under way to come back.
  * "run COMMAND": have a shell run it. "quit".
  *
  * Lines: "ready"; "up ID OUTBOUND INBOUND"; "message ID STREAM PPID ordered|unordered LENGTH FNV1A", not
- * with --quiet; "sent COUNT"; "ran STATUS"; "echoed COUNT NANOSECONDS P50 P99"; "restart ID"; "closed ID shutdown|lost|aborted|none ERROR TEXT";
+ * with --quiet; "sent COUNT"; "ran STATUS"; "echoed COUNT NANOSECONDS P50 P99";
+ * "sustained SENT BACK COUNTED P50 P99"; "restart ID"; "closed ID shutdown|lost|aborted|none ERROR TEXT";
  * "refused ERRNO TEXT"; "fault TEXT".
  */
 #include <arpa/inet.h>
@@ -492,9 +495,112 @@ static void echo(int count, int window, int size)
 	free(times);
 }
 
+/* load is the command sustain on one association. */
+struct load {
+	struct association *association;
+	pthread_t thread;
+	int window, size;
+	int64_t from, until; /* what comes back between counts */
+	long sent, back, counted, room;
+	int64_t *times; /* what those that count took */
+};
+
+static void note(struct load *l, int64_t time)
+{
+	if (l->counted == l->room) {
+		l->room = l->room ? 2 * l->room : 1024;
+		l->times = realloc(l->times, l->room * sizeof *l->times);
+		if (!l->times)
+			fault("get memory");
+	}
+	l->times[l->counted++] = time;
+}
+
+/* keep keeps window messages under way until it is time, and waits for the echoes, which come in order. */
+static void *keep(void *argument)
+{
+	struct load *l = argument;
+	struct association *a = l->association;
+	unsigned char *b = malloc(l->size);
+	int64_t *begun = calloc(l->window, sizeof *begun), t;
+
+	if (!b || !begun)
+		fault("get memory");
+	pthread_mutex_lock(&a->mutex);
+	for (;;) {
+		t = now();
+		for (; l->back < a->echoed && l->back < l->sent; l->back++)
+			if (t >= l->from && t < l->until)
+				note(l, t - begun[l->back % l->window]);
+		if (a->ended || (t >= l->until && l->back == l->sent))
+			break;
+		if (t >= l->until || l->sent - l->back >= l->window) {
+			pthread_cond_wait(&a->changed, &a->mutex);
+			continue;
+		}
+		begun[l->sent % l->window] = t;
+		pthread_mutex_unlock(&a->mutex);
+		fill(b, l->size, l->sent);
+		if (send_one(a->socket, b, l->size, 0, 60, 0) < 0) {
+			tell("fault send %ld: %s", l->sent, strerror(errno));
+			pthread_mutex_lock(&a->mutex);
+			break;
+		}
+		pthread_mutex_lock(&a->mutex);
+		l->sent++;
+	}
+	pthread_mutex_unlock(&a->mutex);
+	free(b);
+	free(begun);
+	return NULL;
+}
+
+static void sustain(int warm, int ms, int window, int size)
+{
+	static struct load loads[MAX_ASSOCIATIONS];
+	int64_t begun = now(), *times;
+	long sent = 0, back = 0, counted = 0;
+	int n;
+
+	pthread_mutex_lock(&state.mutex);
+	n = state.count;
+	pthread_mutex_unlock(&state.mutex);
+	for (int i = 0; i < n; i++) {
+		struct association *a = state.all[i];
+
+		pthread_mutex_lock(&a->mutex);
+		a->echoed = 0;
+		pthread_mutex_unlock(&a->mutex);
+		loads[i] = (struct load){.association = a, .window = window, .size = size, .from = begun + warm * 1000000LL,
+					 .until = begun + (warm + (int64_t)ms) * 1000000LL};
+		if (pthread_create(&loads[i].thread, NULL, keep, &loads[i]))
+			fault("start a thread");
+	}
+	for (int i = 0; i < n; i++) {
+		pthread_join(loads[i].thread, NULL);
+		sent += loads[i].sent;
+		back += loads[i].back;
+		counted += loads[i].counted;
+	}
+	times = calloc(counted + 1, sizeof *times);
+	if (!times)
+		fault("get memory");
+	counted = 0;
+	for (int i = 0; i < n; i++) {
+		if (loads[i].counted)
+			memcpy(times + counted, loads[i].times, loads[i].counted * sizeof *times);
+		counted += loads[i].counted;
+		free(loads[i].times);
+	}
+	qsort(times, counted, sizeof *times, ascending);
+	tell("sustained %ld %ld %ld %lld %lld", sent, back, counted, (long long)times[counted / 2],
+	     (long long)times[counted * 99 / 100]);
+	free(times);
+}
+
 static void obey(const char *line)
 {
-	unsigned count, streams, size, ppid, window;
+	unsigned count, streams, size, ppid, window, warm, ms;
 	struct socket *s;
 	char order[16];
 
@@ -502,6 +608,8 @@ static void obey(const char *line)
 		send_many(count, streams, size, ppid, strcmp(order, "unordered") ? 0 : SCTP_UNORDERED);
 	} else if (sscanf(line, "echo %u %u %u", &count, &window, &size) == 3) {
 		echo(count, window, size);
+	} else if (sscanf(line, "sustain %u %u %u %u", &warm, &ms, &window, &size) == 4 && window > 0 && size > 0) {
+		sustain(warm, ms, window, size);
 	} else if (!strncmp(line, "run ", 4)) {
 		tell("ran %d", system(line + 4));
 	} else if (!strcmp(line, "shutdown\n")) {
