@@ -7,6 +7,8 @@ import (
 	"os"
 	"os/exec"
 	"testing"
+
+	"skyring/protocol/transport"
 )
 
 // childEnv makes the test binary something else than its tests: a process of its own, whose work and memory are not those
@@ -15,8 +17,9 @@ const childEnv = "SKYRING_TEST_CHILD"
 
 // What a child may be.
 const (
-	childAttacks = "attacks"
-	childIdles   = "idles"
+	childAttacks   = "attacks"
+	childIdles     = "idles"
+	childListensIP = "listens-ip"
 )
 
 func runChild(what string) error {
@@ -25,8 +28,11 @@ func runChild(what string) error {
 		return runAttack(os.Stdin, os.Stdout)
 	case childIdles:
 		return runIdle(os.Stdin, os.Stdout)
+	case childListensIP:
+		_, err := transport.ListenIP(loopback().Addr())
+		return err
 	}
-	return fmt.Errorf("%s=%s: want %s or %s", childEnv, what, childAttacks, childIdles)
+	return fmt.Errorf("%s=%s is no child's name", childEnv, what)
 }
 
 // child is such a process. It ends when its input does, which is when the test ends.

@@ -61,7 +61,7 @@ type dialResult struct {
 	err         error
 }
 
-// Dial sets an association up with the peer at a UDP address, and waits for it until ctx ends or INIT and COOKIE-ECHO
+// Dial sets an association up with the peer at a UDP address, whose port is 0 over IP, and waits for it until ctx ends or INIT and COOKIE-ECHO
 // have been repeated as configured. Many associations may share the endpoint. The error says how far it came; it matches
 // ErrRefused when the peer answered with ABORT, and ctx's error when that ended.
 //
@@ -77,14 +77,17 @@ func (e *Endpoint) Dial(ctx context.Context, to netip.AddrPort, dial Dial) (*Ass
 }
 
 func (e *Endpoint) dial(ctx context.Context, to netip.AddrPort, dial Dial) (*Association, error) {
-	if dial.RemotePort == 0 || !to.IsValid() || to.Port() == 0 {
-		return nil, errors.New("address and ports must not be 0")
+	if dial.RemotePort == 0 || !to.IsValid() {
+		return nil, errors.New("address and SCTP port must not be 0")
 	}
 	if dial.Streams > MaxStreams {
 		return nil, fmt.Errorf("%d streams, at most %d may be", dial.Streams, MaxStreams)
 	}
 	if dial.Link < 0 || dial.Link >= len(e.links) {
 		return nil, fmt.Errorf("link %d, of %d there are", dial.Link, len(e.links))
+	}
+	if native := e.links[dial.Link].Mode() == ModeIP; native != (to.Port() == 0) {
+		return nil, errors.New("the UDP port must be 0 over IP, and only there")
 	}
 	peer, err := e.reach(ctx, dial.Link, to)
 	if err != nil {

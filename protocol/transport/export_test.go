@@ -143,14 +143,17 @@ func Settle(a *Association) { a.peer.session.settles.Store(0) }
 // Usable tells whether an address that a peer names becomes a path over UDP from a bound address, with these networks
 // allowed: 192.0.2.0/24, 10.0.0.0/8, 169.254.0.0/16, 224.0.0.0/4, 2001:db8::/32, fe80::/10, the loopbacks and more.
 func Usable(bound, from, named netip.Addr) bool {
-	var l UDPLink
+	var (
+		l        UDPLink
+		networks []netip.Prefix
+	)
 	for _, text := range []string{
 		"192.0.2.0/24", "10.0.0.0/8", "127.0.0.0/8", "169.254.0.0/16", "224.0.0.0/4", "255.255.255.255/32", "0.0.0.0/32", "::/1",
 		"fe80::/10", "ff00::/8",
 	} {
-		l.allow = append(l.allow, netip.MustParsePrefix(text))
+		networks = append(networks, netip.MustParsePrefix(text))
 	}
-	l.dialed.Store(&map[netip.Addr]struct{}{})
+	l.allowed.set(networks)
 	e := Endpoint{links: []Link{&boundLink{UDPLink: &l, addr: bound}}}
 	return len(e.usable([]netip.Addr{named}, place{Peer: Peer{Addr: netip.AddrPortFrom(from, 9899)}})) == 1
 }
@@ -180,3 +183,6 @@ func SocketFile(l Link) (*os.File, error) {
 	}
 	return udp.socket.File()
 }
+
+// KernelSilent looks for the kernel's SCTP below a directory.
+func KernelSilent(root string) error { return kernelSilent(root) }

@@ -11,11 +11,13 @@ import (
 // Listener is what an operator may set for one address at which stations arrive. An endpoint may have several, such as
 // DTLS for the open network, and plain UDP for a network of one's own.
 type Listener struct {
-	// Mode is udp or dtls.
+	// Mode is udp, dtls or ip.
 	Mode Mode `yaml:"mode" env:"MODE"`
-	// Address is the UDP address, numeric: 192.0.2.1:9899, [2001:db8::1]:9899, or [::]:9899 for all of both families.
+	// Address is the UDP address, numeric: 192.0.2.1:9899, [2001:db8::1]:9899, or [::]:9899 for all of both families. With
+	// ip it is one address of this machine, with port 0.
 	Address netip.AddrPort `yaml:"address" env:"ADDRESS"`
-	// Allow lists the networks from which plain UDP is taken; by default only the machine's own loopback. Only for udp.
+	// Allow lists the networks from which plain UDP is taken; by default only the machine's own loopback. Only for udp
+	// and ip.
 	Allow []netip.Prefix `yaml:"allow" env:"ALLOW"`
 
 	// SecureConfig is for dtls.
@@ -35,14 +37,24 @@ func (l Listener) Validate() error {
 	}
 	switch l.Mode {
 	case ModeUDP:
-		return errors.Join(address, l.validateUDP())
+		return errors.Join(address, l.validatePlain())
+	case ModeIP:
+		return errors.Join(address, l.validateIP(), l.validatePlain())
 	case ModeDTLS:
 		return errors.Join(address, l.validateDTLS())
 	}
-	return errors.Join(errors.New("mode: missing; want udp or dtls"), address)
+	return errors.Join(errors.New("mode: missing; want udp, dtls or ip"), address)
 }
 
-func (l Listener) validateUDP() error {
+func (l Listener) validateIP() error {
+	if addr := l.Address.Addr(); l.Address.IsValid() && (l.Address.Port() != 0 || addr.IsUnspecified()) {
+		return fmt.Errorf("address: %s; SCTP over IP has no UDP port and binds one address: want one of this machine's with port 0, "+
+			"such as 192.0.2.1:0", l.Address)
+	}
+	return nil
+}
+
+func (l Listener) validatePlain() error {
 	var faults []error
 	for _, prefix := range l.Allow {
 		if prefix.IsValid() && prefix != prefix.Masked() {
@@ -50,12 +62,12 @@ func (l Listener) validateUDP() error {
 		}
 	}
 	if len(l.Allow) == 0 && l.Address.IsValid() && !l.Address.Addr().Unmap().IsLoopback() {
-		faults = append(faults, fmt.Errorf("allow: missing, and %s is open to the network; plain UDP proves nothing of a station: list "+
-			"the networks of yours (0.0.0.0/0 and ::/0 for all), or use mode dtls", l.Address))
+		faults = append(faults, fmt.Errorf("allow: missing, and %s is open to the network; mode %s proves nothing of a station: list "+
+			"the networks of yours (0.0.0.0/0 and ::/0 for all), or use mode dtls", l.Address, l.Mode))
 	}
 	c := l.SecureConfig
 	if c.Certificate != "" || c.Key != "" || c.CA != "" || c.PSK != "" {
-		faults = append(faults, errors.New("certificate, key, ca and psk: only for mode dtls; plain UDP would not use them"))
+		faults = append(faults, errors.New("certificate, key, ca and psk: only for mode dtls; without it they would not be used"))
 	}
 	return errors.Join(faults...)
 }
@@ -63,7 +75,7 @@ func (l Listener) validateUDP() error {
 func (l Listener) validateDTLS() error {
 	var allow error
 	if len(l.Allow) > 0 {
-		allow = errors.New("allow: only for mode udp; with dtls the peers prove who they are")
+		allow = errors.New("allow: only for mode udp or ip; with dtls the peers prove who they are")
 	}
 	return errors.Join(allow, l.SecureConfig.Validate(), l.validateServer())
 }
@@ -73,14 +85,18 @@ func (l Listener) Open(log zerolog.Logger) (Link, error) { //nolint:ireturn // w
 	if err := l.Validate(); err != nil {
 		return nil, fmt.Errorf("listener %s %s:\n%w", l.Mode, l.Address, err)
 	}
-	if l.Mode == ModeDTLS {
-		link, err := ListenDTLS(l.Address, l.SecureConfig, log)
-		if err != nil {
-			return nil, err
-		}
-		return link, nil
+	switch l.Mode {
+	case ModeDTLS:
+		return opened(ListenDTLS(l.Address, l.SecureConfig, log))
+	case ModeIP:
+		return opened(ListenIP(l.Address.Addr(), l.Allow...))
+	case ModeUDP:
 	}
-	link, err := ListenUDP(l.Address, l.Allow...)
+	return opened(ListenUDP(l.Address, l.Allow...))
+}
+
+// opened keeps a link that is nil from becoming an interface that is not.
+func opened[L Link](link L, err error) (Link, error) { //nolint:ireturn // as Open
 	if err != nil {
 		return nil, err
 	}

@@ -151,6 +151,8 @@ func TestListenerConfiguration(t *testing.T) {
 		"0.0.0.0:9899 is open to the network":   {Mode: transport.ModeUDP, Address: all},
 		"(0.0.0.0/0 and ::/0 for all)":          {Mode: transport.ModeUDP, Address: netip.MustParseAddrPort("192.0.2.1:9899")},
 		"want 192.0.2.0/24":                     {Mode: transport.ModeUDP, Address: all, Allow: prefixes("192.0.2.1/24")},
+		"want one of this machine's with port":  {Mode: transport.ModeIP, Address: netip.MustParseAddrPort("127.0.0.1:9899")},
+		"mode ip proves nothing":                {Mode: transport.ModeIP, Address: netip.MustParseAddrPort("192.0.2.1:0")},
 		"only for mode dtls":                    secure(func(l *transport.Listener) { l.Mode, l.Allow = transport.ModeUDP, prefixes("::/0") }),
 		"allow: only for mode udp":              secure(func(l *transport.Listener) { l.Allow = prefixes("::/0") }),
 		"certificate and psk: both missing":     secure(func(l *transport.Listener) { l.PSK = "" }),
@@ -164,6 +166,8 @@ func TestListenerConfiguration(t *testing.T) {
 	for _, l := range []transport.Listener{
 		{Mode: transport.ModeUDP, Address: all, Allow: prefixes("0.0.0.0/0", "::/0")},
 		{Mode: transport.ModeUDP, Address: loopback()},
+		{Mode: transport.ModeIP, Address: loopback()},
+		{Mode: transport.ModeIP, Address: netip.MustParseAddrPort("192.0.2.1:0"), Allow: prefixes("192.0.2.0/24")},
 		secure(func(l *transport.Listener) { l.Address = all }),
 	} {
 		if err := l.Validate(); err != nil {

@@ -9,6 +9,7 @@ type Mode uint8
 const (
 	ModeUDP  Mode = iota + 1 // in UDP as they are (RFC 6951)
 	ModeDTLS                 // in DTLS records (RFC 8261)
+	ModeIP                   // as IP protocol 132
 )
 
 // String is the mode as the configuration has it.
@@ -18,6 +19,8 @@ func (m Mode) String() string {
 		return "udp"
 	case ModeDTLS:
 		return "dtls"
+	case ModeIP:
+		return "ip"
 	}
 	return "unknown"
 }
@@ -32,8 +35,10 @@ func (m *Mode) UnmarshalText(text []byte) error {
 		*m = ModeUDP
 	case "dtls":
 		*m = ModeDTLS
+	case "ip":
+		*m = ModeIP
 	default:
-		return fmt.Errorf("mode %q: want udp or dtls", text)
+		return fmt.Errorf("mode %q: want udp, dtls or ip", text)
 	}
 	return nil
 }

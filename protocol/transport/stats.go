@@ -50,7 +50,9 @@ const (
 	PathFailures
 	PausedData // DATA that came while the association was paused: not acknowledged
 
-	// Plain UDP.
+	OwnPackets // over IP: what we have sent ourselves, heard again
+
+	// Plain UDP, and IP.
 	ForeignSources // a packet from outside the allow-list: dropped unread
 
 	// DTLS: traffic.
@@ -95,7 +97,7 @@ func (c Counter) String() string {
 		"oversizedPackets", "outOfTheBlue", "unansweredBlue", "wrongPorts", "wrongAddresses", "badInits",
 		"refusedInits", "badCookies", "staleCookies", "replayedCookies", "mismatchedCookies", "refusedAssociations",
 		"sourceRefusedAssociations", "limitedInits", "limitedSourceInits", "limitedBlue", "oversizedMessages", "queueOverflows", "unknownChunks", "unwantedChunks", "badStreams", "emptyData", "badHeartbeats", "pathFailures",
-		"pausedData", "foreignSources", "helloVerifies", "handshakesStarted", "sessionsOpened", "addressChanges",
+		"pausedData", "ownPackets", "foreignSources", "helloVerifies", "handshakesStarted", "sessionsOpened", "addressChanges",
 		"badHellos", "badHelloCookies", "unknownRecords", "badRecords", "sessionOverflows", "halfOpenRefused",
 		"sourceHalfOpenRefused", "sessionsRefused", "handshakeTimeouts", "unknownIdentities", "unprovenIdentities",
 		"refusedCertificates", "handshakeFailures", "closedSessions", "idleSessions", "revokedSessions",

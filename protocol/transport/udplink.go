@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"sync"
-	"sync/atomic"
 )
 
 const socketBuffer = 4 << 20 // bytes; the kernel may grant less
@@ -18,12 +16,10 @@ const socketBuffer = 4 << 20 // bytes; the kernel may grant less
 // Nothing proves who the peer is, so only those of listed networks are heard.
 type UDPLink struct {
 	socket *net.UDPConn // static
-	allow  []netip.Prefix
-	count  counters
-	batch  *batch // owned by who reads
+	batch  *batch       // owned by who reads
 
-	mu     sync.Mutex                              // of writers
-	dialed atomic.Pointer[map[netip.Addr]struct{}] // addresses that answers come from; replaced, never changed
+	allowed allowed
+	count   counters
 }
 
 // ListenUDP binds a UDP socket; port 0 takes a free one. IANA's port for the encapsulation is 9899. Packets from outside
@@ -34,14 +30,8 @@ func ListenUDP(addr netip.AddrPort, allow ...netip.Prefix) (*UDPLink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for SCTP over UDP on %s: %w", addr, err)
 	}
-	if len(allow) == 0 {
-		allow = loopbacks()
-	}
 	l := &UDPLink{socket: socket, batch: newBatch(socket)}
-	for _, prefix := range allow {
-		l.allow = append(l.allow, prefix.Masked())
-	}
-	l.dialed.Store(&map[netip.Addr]struct{}{})
+	l.allowed.set(allow)
 	return l, nil
 }
 
@@ -54,10 +44,6 @@ func listenSocket(addr netip.AddrPort) (*net.UDPConn, error) {
 		return nil, errors.Join(fmt.Errorf("size the buffers: %w", err), socket.Close())
 	}
 	return socket, nil
-}
-
-func loopbacks() []netip.Prefix {
-	return []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8"), netip.MustParsePrefix("::1/128")}
 }
 
 // Mode implements Link.
@@ -75,31 +61,12 @@ func (l *UDPLink) ReadPacket(b []byte) (int, Peer, error) {
 	}
 }
 
-func (l *UDPLink) allows(addr netip.Addr) bool {
-	addr = addr.WithZone("")
-	for _, prefix := range l.allow {
-		if prefix.Contains(addr) {
-			return true
-		}
-	}
-	_, dialed := (*l.dialed.Load())[addr]
-	return dialed
-}
-
-// connect lets the answers of a peer that is dialled through.
-func (l *UDPLink) connect(_ context.Context, to netip.AddrPort) (Peer, error) {
-	if l.allows(to.Addr()) {
-		return Peer{Addr: to}, nil
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	more := map[netip.Addr]struct{}{to.Addr().WithZone(""): {}}
-	for addr := range *l.dialed.Load() {
-		more[addr] = struct{}{}
-	}
-	l.dialed.Store(&more)
+func (l *UDPLink) connect(_ context.Context, to netip.AddrPort) (Peer, error) { //nolint:unparam // as others may
+	l.allowed.dial(to.Addr())
 	return Peer{Addr: to}, nil
 }
+
+func (l *UDPLink) allows(addr netip.Addr) bool { return l.allowed.allows(addr) }
 
 // WritePacket implements Link.
 func (l *UDPLink) WritePacket(b []byte, to Peer) error {
