@@ -8,7 +8,7 @@ import (
 )
 
 // condition is what changes about the nodes of a ring while it is used. Picks read
-// atomics; writers take turns.
+// atomics; writers take turns, but for the loads of nodes that are not at their limit.
 type condition struct {
 	// Static after start.
 	leaves   int      // the number of nodes rounded up to a power of two, at least 1
@@ -17,16 +17,18 @@ type condition struct {
 
 	writer sync.Mutex
 
+	// Atomic.
+	loads []load
+
 	// Atomic; written under writer.
 	pools  [everyPool]pool
 	states []atomic.Uint32 // State per node
 	full   []atomic.Uint32 // Occupancy per node
-	loads  []load
-	total  atomic.Uint64  // capacity of the nodes that are not ineligible
-	best   []atomic.Int32 // tree as in pool: the node below that the last resort prefers, or NoNode
+	total  atomic.Uint64   // capacity of the nodes that are not ineligible
+	best   []atomic.Int32  // tree as in pool: the node below that the last resort prefers, or NoNode
 }
 
-// load is a node's load as the last resort sees it.
+// load is a node's load as chain and last resort see it.
 type load struct {
 	inFlight atomic.Uint32
 	limit    atomic.Uint32

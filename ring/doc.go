@@ -9,11 +9,12 @@
 //	+---+---+---+---+---+---+---+---+-- - - --+---+
 //	          |
 //	          +- owner open? ------------> Home
-//	          |  8 times: x = x*G; owner of x's slot open?
+//	          |  8 times: x = x*G; owner of x's slot open? of the first two such owners the one of
+//	          |  the larger weight, 1 - max(pressure, (in flight + 1)/limit); the first if equal
 //	          +--------------------------> Chain
 //	          |  any node open? the one of rank x among them, weighted by slots
 //	          +--------------------------> Spill
-//	          |  none: largest weight, 1 - max(pressure, (in flight + 1)/limit), below the hard cap
+//	          |  none: largest weight below the hard cap
 //	          +--------------------------> BestWeight
 //	          +- nobody -----------------> None
 //
@@ -47,7 +48,9 @@
 //
 // The chain x, x*G, x*G*G, ... is a bijection at each step, so two keys never merge on
 // one chain and the keys of a saturated node spread over all the others in proportion
-// to their slots, instead of falling on one neighbour.
+// to their slots, instead of falling on one neighbour. Two candidates instead of one let the fuller of them
+// be passed over, which keeps it from its own limit and so other keys at home; a key has no more than two nodes besides its
+// home as long as these are open.
 //
 // # Use
 //
@@ -67,6 +70,8 @@
 //     result does not depend on the order of proposals.
 //   - D. G. Thaler, C. V. Ravishankar, "Using Name-Based Mappings to Increase Hit
 //     Rates", IEEE/ACM Transactions on Networking 6, 1998: rendezvous hashing.
+//   - M. Mitzenmacher, "The Power of Two Choices in Randomized Load Balancing", IEEE
+//     Transactions on Parallel and Distributed Systems 12, 2001: best of two.
 //   - V. Mirrokni, M. Thorup, M. Zadimoghaddam, "Consistent Hashing with Bounded
 //     Loads", SODA 2018: quotas of (1+epsilon) times the fair share.
 //   - Largest remainder: A. Hamilton's method of apportionment, 1792.

@@ -30,6 +30,7 @@ func Example() {
 	fmt.Println(first.Node(home.Node).ID, home.How)
 
 	first.SetState(home.Node, ring.AtLimit)
+	first.SetLoad(2, 2500, 3000, 6000) // p3 is busy
 
 	other := first.Pick(key, ring.NoNode)
 	fmt.Println(first.Node(other.Node).ID, other.How)
@@ -43,6 +44,10 @@ func Example() {
 
 	for i := range first.Len() {
 		if j, stays := next.Index(first.Node(i).ID); stays {
+			inFlight, limit, hardCap := first.Load(i)
+			next.SetLoad(j, inFlight, limit, hardCap)
+			next.SetPressure(j, first.Pressure(i))
+			next.SetFull(j, first.Occupancy(i))
 			next.SetState(j, first.State(i))
 		}
 	}

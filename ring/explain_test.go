@@ -17,7 +17,7 @@ import (
 func retrace(e ring.Explanation) ring.Choice {
 	for i, p := range e.Probes {
 		if p.Skip == ring.Taken {
-			return ring.Choice{Node: p.Node, How: min(ring.How(i), ring.Chain), Probes: uint8(i)}
+			return ring.Choice{Node: p.Node, How: min(ring.How(i), ring.Chain), Probes: uint8(len(e.Probes) - 1)}
 		}
 	}
 
@@ -90,13 +90,54 @@ func checkProbes(t *rapid.T, r *ring.Ring, s situation, q ring.Query, e ring.Exp
 			t.Fatalf("probe %d of %#x is %+v", i, q.Hash, p)
 		}
 
-		if want := naiveReason(s, q, p.Node); p.Skip != want {
+		want := naiveReason(s, q, p.Node)
+		candidate := want == ring.Taken && e.Choice.How == ring.Chain
+
+		if candidate && p.Node != e.Choice.Node {
+			want = ring.LessWeight
+		}
+
+		if p.Skip != want {
 			t.Fatalf("probe %d, %+v: want %v with %+v in %v", i, p, want, q, s)
+		}
+
+		if (p.Weight != nil) != candidate || candidate && *p.Weight != s.weight(p.Node) {
+			t.Fatalf("probe %d, %+v has not the weight %v with %v", i, p, s.weight(p.Node), s)
 		}
 	}
 
+	checkBest(t, e)
+
 	if e.Choice.How > ring.Chain && r.Len() > 0 && len(e.Probes) != 9 {
 		t.Fatalf("%d probes before %v", len(e.Probes), e.Choice.How)
+	}
+}
+
+// checkBest: of the candidates of a chain the one taken has the larger weight, or the same and comes first; and there are no more than two.
+func checkBest(t *rapid.T, e ring.Explanation) {
+	met := map[int]bool{}
+
+	for _, left := range e.Probes {
+		if left.Weight == nil {
+			continue
+		}
+
+		met[left.Node] = true
+
+		for i, taken := range e.Probes {
+			if left.Skip != ring.LessWeight || taken.Skip != ring.Taken {
+				continue
+			}
+
+			earlier := slices.IndexFunc(e.Probes, func(p ring.Probe) bool { return p.Node == left.Node }) < i
+			if *left.Weight > *taken.Weight || *left.Weight == *taken.Weight && earlier {
+				t.Fatalf("%+v was left for %+v", left, taken)
+			}
+		}
+	}
+
+	if len(met) > 2 || e.Choice.How == ring.Chain && len(met) == 0 {
+		t.Fatalf("%d candidates of %+v", len(met), e)
 	}
 }
 
@@ -136,11 +177,7 @@ func checkCandidates(t *rapid.T, r *ring.Ring, s situation, q ring.Query, e ring
 	}
 
 	for i, c := range e.Candidates {
-		weight := 1 - s.use(i)
-		if s.loads[i][1] == 0 {
-			weight = -math.MaxFloat64
-		}
-
+		weight := s.weight(i)
 		if c.Node != i || c.ID != r.Node(i).ID || c.State != s.states[i] || [3]uint32{c.InFlight, c.Limit, c.HardCap} != s.loads[i] ||
 			c.Pressure != s.pressures[i] || c.Weight != weight {
 			t.Fatalf("%+v, want weight %v and %v", c, weight, s)

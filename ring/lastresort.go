@@ -1,11 +1,11 @@
 package ring
 
-// lastResort returns the node other than avoid of the largest weight, which is the least used,
+// lastResort returns, where no node is open but avoid, the node other than avoid of the largest weight, which is the least used,
 // among those that are not ineligible and below their hard cap; else avoid itself where
 // it may take messages; else NoNode.
 func (c *condition) lastResort(avoid int) int {
 	best := int(c.best[1].Load())
-	if best != avoid || best == NoNode {
+	if best != avoid && best != NoNode || avoid < 0 || avoid >= len(c.loads) {
 		return best
 	}
 
@@ -16,6 +16,11 @@ func (c *condition) lastResort(avoid int) int {
 
 	if other != NoNode {
 		return int(other)
+	}
+
+	// The tree knows nothing of the load of a node that is open.
+	if State(c.states[avoid].Load()) == Ineligible || c.loads[avoid].capped() {
+		return NoNode
 	}
 
 	return avoid
@@ -32,22 +37,42 @@ func (c *condition) better(a, b int32) int32 {
 		return a
 	}
 
-	// Fractions by cross multiplication: numerators are at most 2^32, denominators less.
-	numerator, denominator := c.loads[a].use()
-	otherNumerator, otherDenominator := c.loads[b].use()
-	x, y := numerator*otherDenominator, otherNumerator*denominator
-
-	if y < x || x == y && b < a {
+	x, y := c.standing(a), c.standing(b)
+	if y.less(x) || b < a && !x.less(y) {
 		return b
 	}
 
 	return a
 }
 
+// standing is how used the last resort takes a node to be. It is asked where no node is open but avoid: open ones come last, all
+// alike, so that their loads may change, which they do at each message, without a climb. They stay in the tree for picks
+// that saw no node open just before one was.
+func (c *condition) standing(n int32) use {
+	if State(c.states[n].Load()) == Open {
+		return use{1, 0}
+	}
+
+	return c.loads[n].use()
+}
+
+// loaded takes a new load of node i to the last resort, where that goes by it.
+func (c *condition) loaded(i int) {
+	// A node that is at its limit only after this look is climbed by whoever set its state, and with this load.
+	if State(c.states[i].Load()) != AtLimit {
+		return
+	}
+
+	c.writer.Lock()
+	defer c.writer.Unlock()
+
+	c.climb(i)
+}
+
 // climb takes a change of node i up the tree of the best. The caller holds writer.
 func (c *condition) climb(i int) {
 	winner := int32(i)
-	if State(c.states[i].Load()) == Ineligible || c.loads[i].capped() {
+	if s := State(c.states[i].Load()); s == Ineligible || s == AtLimit && c.loads[i].capped() {
 		winner = NoNode
 	}
 

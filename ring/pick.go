@@ -11,7 +11,7 @@ type How uint8
 const (
 	// Home is the owner of the key's slot.
 	Home How = iota
-	// Chain is the owner of a later slot of the key's chain.
+	// Chain is the less used of the first two open nodes on the key's chain.
 	Chain
 	// Spill is an open node by rank, as no probe of the chain met one.
 	Spill
@@ -46,13 +46,14 @@ func (h How) MarshalText() ([]byte, error) { return []byte(h.String()), nil }
 type Choice struct {
 	Node   int   `json:"node"`   // index of the node, NoNode where How is None
 	How    How   `json:"how"`    // the step that found it
-	Probes uint8 `json:"probes"` // slots looked at after the home: 0 for Home, 1..8 for Chain, 8 for the others, which rule all slots out
+	Probes uint8 `json:"probes"` // slots looked at after the home: 0 for Home, 2..8 for Chain, 8 for the others, which rule all slots out
 }
 
 // Pick chooses the node of a key by the key's hash, in the steps that the package's
 // documentation shows. The node with index avoid counts as not open, and the last
 // resort takes it only where there is no other: callers name there a node they just
-// gave up on, or NoNode. It does not allocate, and with the same states, loads, pressures and
+// gave up on, or NoNode. A home that is open takes its keys whatever its load; of a key's two other candidates the one with the
+// larger weight does (SetPressure), so that keys may change between the two. It does not allocate, and with the same states, loads, pressures and
 // table it returns the same on every machine. Emergencies and a key's first pick: see Choose.
 func (r *Ring) Pick(hash uint64, avoid int) Choice {
 	x := hash * golden
@@ -74,14 +75,28 @@ func (r *Ring) away(x uint64, avoid int) Choice {
 	return r.resort(avoid, Ordinary)
 }
 
-// chain follows the key's chain through a pool from x, the key's place on the ring, and spills when it ends; How
-// is None where nobody is in the pool but avoid.
+// chain follows the key's chain through a pool from x, the key's place on the ring, to the first two nodes that are in, and spills
+// where it meets none; How is None where nobody is in the pool but avoid.
 func (r *Ring) chain(p *pool, x uint64, avoid int) Choice {
+	first := NoNode
+
 	for probe := uint8(1); probe <= chainProbes; probe++ {
 		x *= golden
-		if n := r.owner(x >> (r.shift & 63)); int(n) != avoid && p.has(n) {
-			return Choice{Node: int(n), How: Chain, Probes: probe}
+
+		owner := r.owner(x >> (r.shift & 63))
+		n := int(owner)
+
+		switch {
+		case n == avoid || n == first || !p.has(owner):
+		case first == NoNode:
+			first = n
+		default:
+			return Choice{Node: r.lessUsed(first, n), How: Chain, Probes: probe}
 		}
+	}
+
+	if first != NoNode {
+		return Choice{Node: first, How: Chain, Probes: chainProbes}
 	}
 
 	if n := p.spill(x, avoid); n != NoNode {

@@ -3,6 +3,7 @@ package ring_test
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/zeebo/xxh3"
@@ -91,7 +92,80 @@ func TestPickKeepsItsPromises(t *testing.T) {
 	})
 }
 
-// TestSpillIsFair: the keys of saturated nodes spread over the open ones by their shares, within what
+// TestBestOfTwo follows one key whose home is at its limit: of its two candidates the one with the larger weight is taken, the first one
+// where they have the same, and a third node never is, however idle.
+func TestBestOfTwo(t *testing.T) {
+	r := build(t, members(16), ring.DefaultConfig())
+	hash := hashOf(1)
+	r.SetState(r.Home(hash), ring.AtLimit)
+
+	first := r.Pick(hash, ring.NoNode).Node
+	second := r.Pick(hash, first).Node
+
+	for _, c := range []struct {
+		inFlight  [2]uint32
+		limits    [2]uint32
+		pressures [2]float64
+		want      int
+	}{
+		{[2]uint32{5, 5}, [2]uint32{10, 10}, [2]float64{0, 0}, first},
+		{[2]uint32{5, 4}, [2]uint32{10, 10}, [2]float64{0, 0}, second},
+		{[2]uint32{4, 5}, [2]uint32{10, 10}, [2]float64{0, 0}, first},
+		{[2]uint32{5, 11}, [2]uint32{10, 20}, [2]float64{0, 0}, first},  // 6/10 and 12/20
+		{[2]uint32{5, 10}, [2]uint32{10, 20}, [2]float64{0, 0}, second}, // 6/10 and 11/20
+		{[2]uint32{0, 5}, [2]uint32{10, 10}, [2]float64{0.75, 0}, second},
+		{[2]uint32{0, 5}, [2]uint32{10, 10}, [2]float64{0.75, 0.875}, first},
+		{[2]uint32{5, 5}, [2]uint32{10, 10}, [2]float64{0.5, 0}, first}, // pressures below what is in flight
+		{[2]uint32{20, 5}, [2]uint32{10, 0}, [2]float64{0, 0}, first},   // a limit of 0 is worse than any
+	} {
+		for i, n := range []int{first, second} {
+			r.SetLoad(n, c.inFlight[i], c.limits[i], math.MaxUint32)
+			r.SetPressure(n, c.pressures[i])
+		}
+
+		if got := r.Pick(hash, ring.NoNode); got.Node != c.want || got.How != ring.Chain || got.Probes < 2 {
+			t.Errorf("%+v: got %+v with candidates %d and %d", c, got, first, second)
+		}
+	}
+}
+
+// TestBestOfTwoFillsEvenly: of nodes that are told of each message, those that are open get closer to alike than by their first candidates alone.
+func TestBestOfTwoFillsEvenly(t *testing.T) {
+	const keys = 8000
+
+	r := build(t, members(16), ring.DefaultConfig())
+	for i := range 8 {
+		r.SetState(i, ring.AtLimit)
+	}
+
+	var firsts, got [16]uint32
+
+	for k := range keys {
+		if home := r.Home(hashOf(k)); home < 8 {
+			for i := range 16 {
+				r.SetLoad(i, 0, 1000, math.MaxUint32)
+			}
+
+			firsts[r.Pick(hashOf(k), ring.NoNode).Node]++
+
+			for i := range 16 {
+				r.SetLoad(i, got[i], 1000, math.MaxUint32)
+			}
+
+			got[r.Pick(hashOf(k), ring.NoNode).Node]++
+		}
+	}
+
+	spread := func(counts []uint32) uint32 { return slices.Max(counts) - slices.Min(counts) }
+
+	t.Logf("first candidates: %v; best of two: %v", firsts[8:], got[8:])
+
+	if spread(got[8:]) > 8 || spread(firsts[8:]) < 16 {
+		t.Errorf("best of two spreads by %d, first candidates by %d", spread(got[8:]), spread(firsts[8:]))
+	}
+}
+
+// TestSpillIsFair: with equal weights the keys of saturated nodes spread over the open ones by their shares, within what
 // a random draw of that many keys shows.
 func TestSpillIsFair(t *testing.T) {
 	const keys = 30_000
@@ -116,6 +190,8 @@ func TestSpillIsFair(t *testing.T) {
 			shares := 0
 
 			for i := range c.nodes {
+				r.SetLoad(i, 1, 4, math.MaxUint32)
+
 				if i%c.every != 0 {
 					r.SetState(i, ring.AtLimit)
 				} else {

@@ -18,7 +18,8 @@ const (
 	FullOfKeys
 	// HardCapped nodes have as much in flight as they may have at all.
 	HardCapped
-	// LessWeight nodes may be the last resort, but another has the larger weight, or the same and the lower index.
+	// LessWeight nodes could be taken, but another has the larger weight, or the same and comes first: on the key's chain, or, as the
+	// last resort, by index.
 	LessWeight
 )
 

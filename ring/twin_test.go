@@ -169,12 +169,12 @@ func naivePick(r *ring.Ring, s situation, q ring.Query) ring.Choice {
 	}
 
 	if q.Occasion == ring.First {
-		if choice := naiveSearch(r, func(n int) bool { return open(n) && !s.full[n] }, q.Hash); choice.How != ring.None {
+		if choice := naiveSearch(r, s, func(n int) bool { return open(n) && !s.full[n] }, q.Hash); choice.How != ring.None {
 			return choice
 		}
 	}
 
-	if choice := naiveSearch(r, open, q.Hash); choice.How != ring.None {
+	if choice := naiveSearch(r, s, open, q.Hash); choice.How != ring.None {
 		return choice
 	}
 
@@ -201,7 +201,7 @@ func naivePick(r *ring.Ring, s situation, q ring.Query) ring.Choice {
 }
 
 // naiveSearch goes from the home on to any open node.
-func naiveSearch(r *ring.Ring, open func(int) bool, hash uint64) ring.Choice {
+func naiveSearch(r *ring.Ring, s situation, open func(int) bool, hash uint64) ring.Choice {
 	x := hash * ring.Golden
 	owner := func() int { return r.Owner(int(x / (math.MaxUint64/uint64(r.Slots()) + 1))) }
 
@@ -213,11 +213,22 @@ func naiveSearch(r *ring.Ring, open func(int) bool, hash uint64) ring.Choice {
 		return ring.Choice{Node: n, How: ring.Home}
 	}
 
-	for probe := uint8(1); probe <= 8; probe++ {
+	var candidates []int
+
+	probes := uint8(0)
+	for probes < 8 && len(candidates) < 2 {
 		x *= ring.Golden
-		if n := owner(); open(n) {
-			return ring.Choice{Node: n, How: ring.Chain, Probes: probe}
+		probes++
+
+		if n := owner(); open(n) && !slices.Contains(candidates, n) {
+			candidates = append(candidates, n)
 		}
+	}
+
+	if len(candidates) > 0 { // MinFunc takes the first of equals
+		best := slices.MinFunc(candidates, func(a, b int) int { return cmp.Compare(s.use(a), s.use(b)) })
+
+		return ring.Choice{Node: best, How: ring.Chain, Probes: probes}
 	}
 
 	if n := naiveSpill(r, open, x); n != ring.NoNode {
@@ -230,6 +241,15 @@ func naiveSearch(r *ring.Ring, open func(int) bool, hash uint64) ring.Choice {
 // use is 1 minus the weight. Quotients of the small numbers that tests draw are the same or differ in floating point as
 // they do in truth.
 func (s situation) use(n int) float64 { return max(s.pressures[n], naiveLoad(s.loads[n])) }
+
+// weight is what people are shown.
+func (s situation) weight(n int) float64 {
+	if s.loads[n][1] == 0 {
+		return -math.MaxFloat64
+	}
+
+	return 1 - s.use(n)
+}
 
 // naiveLoad is exact for the small numbers that tests draw.
 func naiveLoad(l [3]uint32) float64 {

@@ -10,16 +10,16 @@ import (
 type slotRing struct {
 	*ring.Ring
 
-	loads   []Load
 	reports []Report
 	then    []uint32 // messages in flight when the report came
+	loaded  []bool   // whether SetLoad was called
 }
 
 func ownPolicies() []entry {
 	return []entry{{
 		Description: Description{
 			Name:    Default,
-			Summary: "slot ring: Fibonacci hashing to slots with exact quotas, chain of the key, weighted spill, capped best weight",
+			Summary: "slot ring: Fibonacci hashing to slots with exact quotas, best of two on the key's chain, weighted spill, capped best weight",
 			Source:  "package ring",
 		},
 		build: func(nodes []ring.Node, o Options) (Policy, error) {
@@ -29,43 +29,31 @@ func ownPolicies() []entry {
 			}
 
 			return &slotRing{
-				Ring: r, loads: make([]Load, len(nodes)), reports: make([]Report, len(nodes)), then: make([]uint32, len(nodes)),
+				Ring: r, reports: make([]Report, len(nodes)), then: make([]uint32, len(nodes)), loaded: make([]bool, len(nodes)),
 			}, nil
 		},
 	}}
 }
 
-// SetState implements Policy. The ring looks at loads only where no node is open, so that they are brought up to date here.
-func (p *slotRing) SetState(i int, s ring.State) {
-	p.Ring.SetState(i, s)
-	p.bring(i)
-}
-
 // SetLoad implements Policy.
 func (p *slotRing) SetLoad(i int, l Load) {
-	p.loads[i] = l
-	if p.State(i) == ring.AtLimit {
-		p.bring(i)
+	p.Ring.SetLoad(i, l.InFlight, l.Limit, l.HardCap)
+
+	// Whoever brings what is known of a node to a new policy brings the report first. It knew of these messages.
+	if !p.loaded[i] {
+		p.loaded[i], p.then[i] = true, l.InFlight
+	}
+
+	if r := &p.reports[i]; r.Pressure > 0 {
+		p.SetPressure(i, r.now(p.then[i], l.InFlight))
 	}
 }
 
 // SetReport implements Policy.
 func (p *slotRing) SetReport(i int, r Report) {
-	p.reports[i], p.then[i] = r, p.loads[i].InFlight
+	p.reports[i] = r
+	p.then[i], _, _ = p.Load(i)
 	p.SetPressure(i, r.Pressure)
-}
-
-func (p *slotRing) bring(i int) {
-	l := p.loads[i]
-	if l == (Load{}) {
-		return
-	}
-
-	p.Ring.SetLoad(i, l.InFlight, l.Limit, l.HardCap)
-
-	if r := &p.reports[i]; r.Pressure > 0 {
-		p.SetPressure(i, r.now(p.then[i], l.InFlight))
-	}
 }
 
 // Tick implements Policy.
