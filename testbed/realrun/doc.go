@@ -14,7 +14,7 @@
 //
 // What the simulation does not know, and a real run has:
 //
-//   - The way over SCTP and NATS. It is measured after each round on idle nodes, as the mean response of messages without work, and the simulation gets half
+//   - The way over SCTP and NATS. It is measured after each round on idle nodes, as the median response of messages without work, and the simulation gets half
 //     of it each way.
 //   - Commits, and timers that fire late: both keep a worker busy beyond the work. Round.Overrun tells of the timers. Work of 50 ms makes it small.
 //   - Messages of a station that overlap go to one node, whatever the policy. With 200 stations that is one message in fifty: see

@@ -36,26 +36,41 @@ func (g *generator) listen(ctx context.Context, in *installation) {
 	}
 }
 
-// play sends messages, of which there is one at least, at their times, whether answers come or not, and returns when it began and what became of each. Errors: not each was
-// answered once; ctx has ended.
-func (g *generator) play(ctx context.Context, messages []simulate.Message) (time.Time, []outcome, error) {
+// played are messages that were sent, and what became of each.
+type played struct {
+	messages []simulate.Message
+	outcomes []outcome
+	began    time.Time
+	stall    time.Duration // longest that a message was sent too late
+}
+
+// response is from when a message was due to its answer.
+func (p *played) response(i int) time.Duration { return p.answered(i) - p.messages[i].At }
+
+// answered is from the beginning to a message's answer.
+func (p *played) answered(i int) time.Duration { return p.outcomes[i].answered.Sub(p.began) }
+
+// play sends messages, of which there is one at least, at their times, whether answers come or not. Errors: not each was answered once; ctx has ended.
+func (g *generator) play(ctx context.Context, messages []simulate.Message) (played, error) {
 	before, complete := g.board.expect(len(messages))
-	began := time.Now().Add(lead)
+	p := played{messages: messages, began: time.Now().Add(lead)}
 
 	due := time.NewTimer(lead)
 	defer due.Stop()
 
 	for i, m := range messages {
-		due.Reset(time.Until(began.Add(m.At)))
+		due.Reset(time.Until(p.began.Add(m.At)))
 
 		select {
 		case <-due.C:
 		case <-ctx.Done():
-			return began, nil, context.Cause(ctx)
+			return p, context.Cause(ctx)
 		}
 
+		p.stall = max(p.stall, time.Since(p.began.Add(m.At)))
+
 		if err := g.send(ctx, m, before+uint32(i)+1); err != nil { //nolint:gosec // bounded by Config
-			return began, nil, fmt.Errorf("send message %d: %w", i+1, err)
+			return p, fmt.Errorf("send message %d: %w", i+1, err)
 		}
 	}
 
@@ -65,12 +80,14 @@ func (g *generator) play(ctx context.Context, messages []simulate.Message) (time
 	case <-complete:
 	case <-due.C: // the board tells what is missing
 	case <-ctx.Done():
-		return began, nil, context.Cause(ctx)
+		return p, context.Cause(ctx)
 	}
 
-	outcomes, err := g.board.after(before)
+	var err error
 
-	return began, outcomes, err
+	p.outcomes, err = g.board.after(before)
+
+	return p, err
 }
 
 // send sends a message on the association and stream of its station, so that the messages of a station stay in order.

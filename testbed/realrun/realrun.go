@@ -115,18 +115,18 @@ func (r *Round) play(ctx context.Context, load simulate.Config, dir string, log 
 		return errors.New("no message comes: want more messages")
 	}
 
-	began, outcomes, err := g.play(ctx, messages)
+	p, err := g.play(ctx, messages)
 	if err != nil {
 		return err
 	}
 
-	if err := conserved(messages, outcomes, len(load.Nodes)); err != nil {
+	if err := p.conserved(len(load.Nodes)); err != nil {
 		return err
 	}
 
-	r.Messages = len(messages)
-	r.Real = tally(load, messages, began, outcomes)
-	r.Overlapping, r.SameNodeAlone = alone(load, messages, began, outcomes)
+	r.Messages, r.Stall = len(messages), p.stall
+	r.Real = p.tally(load)
+	r.Overlapping, r.SameNodeAlone = p.alone(load)
 	r.inspect(in)
 
 	r.Way, err = g.way(ctx, load)
@@ -157,7 +157,7 @@ func (r *Round) inspect(in *installation) {
 	}
 }
 
-// way is the mean response of messages without work, of other stations, on nodes that have nothing else to do.
+// way is the median response of messages without work, of other stations, on nodes that have nothing else to do. A mean would tell of the machine's stalls.
 func (g *generator) way(ctx context.Context, load simulate.Config) (time.Duration, error) {
 	messages := make([]simulate.Message, idleMessages)
 	for i := range messages {
@@ -167,15 +167,15 @@ func (g *generator) way(ctx context.Context, load simulate.Config) (time.Duratio
 		}
 	}
 
-	began, outcomes, err := g.play(ctx, messages)
+	p, err := g.play(ctx, messages)
 	if err != nil {
 		return 0, fmt.Errorf("idle way: %w", err)
 	}
 
-	var sum time.Duration
-	for i, o := range outcomes {
-		sum += o.answered.Sub(began) - messages[i].At
+	responses := make([]float64, len(messages))
+	for i := range messages {
+		responses[i] = float64(p.response(i))
 	}
 
-	return sum / idleMessages, nil
+	return time.Duration(percentile(responses, 0.5)), nil
 }

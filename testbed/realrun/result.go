@@ -38,11 +38,12 @@ type Round struct {
 	SameNodeAlone float64 // of the others, the share on the node of their station's message before
 
 	Messages    int           // all of which were answered once, with an effect once
-	Way         time.Duration // mean response of an idle installation without work; the simulation has half of it each way
+	Way         time.Duration // median response of an idle installation without work; the simulation has half of it each way
 	Overrun     float64       // by which part more than the work workers were busy, for timers that fire late; commits not counted
 	Again       int           // messages handled twice, without work, since another node had changed their session
 	Resent      uint64        // messages that the dispatcher sent once more
 	OffHome     float64       // share of messages whose station is not where the ring has it, for the bound on keys of a node
+	Stall       time.Duration // longest that the generator itself was late with a message, for other things that the machine does
 	MachineLoad float64       // of the last minute, as the round began; 0: not known
 
 	nodes int

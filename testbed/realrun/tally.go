@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"time"
 
 	"skyring/testbed/compare"
 	"skyring/testbed/simulate"
@@ -12,7 +11,7 @@ import (
 
 // tally makes the figures of a real run as those of a simulation are made: of messages that came after the warm-up; responses of those that were answered before the
 // end. Each message has its outcome.
-func tally(load simulate.Config, messages []simulate.Message, began time.Time, outcomes []outcome) compare.Figures {
+func (p *played) tally(load simulate.Config) compare.Figures {
 	var (
 		f              compare.Figures
 		responses      []float64 // in mean service times
@@ -21,27 +20,27 @@ func tally(load simulate.Config, messages []simulate.Message, began time.Time, o
 		perNode        = make([]float64, len(load.Nodes))
 	)
 
-	for i, m := range messages {
-		o := outcomes[i]
+	for i, m := range p.messages {
+		node := p.outcomes[i].answer.node
 		before, met := last[m.Station]
-		last[m.Station] = o.answer.node
+		last[m.Station] = node
 
 		if m.At < load.Warmup {
 			continue
 		}
 
-		perNode[o.answer.node]++
+		perNode[node]++
 
 		if met {
 			repeated++
 
-			if before == o.answer.node {
+			if before == node {
 				same++
 			}
 		}
 
-		if at := o.answered.Sub(began); at <= load.Duration {
-			responses = append(responses, float64(at-m.At)/float64(load.Service.Mean))
+		if p.answered(i) <= load.Duration {
+			responses = append(responses, float64(p.response(i))/float64(load.Service.Mean))
 		}
 	}
 
@@ -60,12 +59,12 @@ func tally(load simulate.Config, messages []simulate.Message, began time.Time, o
 
 // alone is the share of messages that came while their station had another one in the system, which stay with that one's node whatever the policy, and the share of the
 // others that went to the node of their station's message before.
-func alone(load simulate.Config, messages []simulate.Message, began time.Time, outcomes []outcome) (overlapping, sameNode float64) {
+func (p *played) alone(load simulate.Config) (overlapping, sameNode float64) {
 	var repeated, overlaps, free, same float64
 
 	last := map[uint64]int{} // a station's message before
 
-	for i, m := range messages {
+	for i, m := range p.messages {
 		before, met := last[m.Station]
 		last[m.Station] = i
 
@@ -76,9 +75,9 @@ func alone(load simulate.Config, messages []simulate.Message, began time.Time, o
 		repeated++
 
 		switch {
-		case outcomes[before].answered.Sub(began) > m.At:
+		case p.answered(before) > m.At:
 			overlaps++
-		case outcomes[before].answer.node == outcomes[i].answer.node:
+		case p.outcomes[before].answer.node == p.outcomes[i].answer.node:
 			same++
 
 			fallthrough
@@ -124,13 +123,13 @@ func evenness(nodes []simulate.Node, messages []float64) (maxMean, spread float6
 }
 
 // conserved checks that each message had its effect once, and those of a station in order: wherever they were worked on, the session counted them.
-func conserved(messages []simulate.Message, outcomes []outcome, nodes int) error {
+func (p *played) conserved(nodes int) error {
 	count := map[uint64]uint64{}
 
-	for i, m := range messages {
+	for i, m := range p.messages {
 		count[m.Station]++
 
-		if a := outcomes[i].answer; a.ordinal != count[m.Station] || a.node >= nodes {
+		if a := p.outcomes[i].answer; a.ordinal != count[m.Station] || a.node >= nodes {
 			return fmt.Errorf("message %d is number %d of station %d, and was number %d to node %d: effects are lost, doubled or out of order",
 				i+1, count[m.Station], m.Station, a.ordinal, a.node)
 		}
