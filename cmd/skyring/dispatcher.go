@@ -54,7 +54,7 @@ const moveStations = "take another one with --listen HOST:PORT"
 // dispatcherFlags are the flags of every command that runs a dispatcher.
 func dispatcherFlags(cmd *cobra.Command, s *settings) {
 	stringFlag(cmd, s, "id", "names the dispatcher, uniquely in its namespace", func(c *Config) *string { return &c.Dispatcher.ID })
-	stringFlag(cmd, s, "listen", "where stations arrive: numeric HOST:PORT (SCTP in UDP) or dtls://HOST:PORT, several separated by commas", func(c *Config) *string { return &c.SCTP.Listen })
+	stringFlag(cmd, s, "listen", "where stations arrive: numeric HOST:PORT (SCTP in UDP), dtls://HOST:PORT or ip://HOST (IP protocol 132), several separated by commas", func(c *Config) *string { return &c.SCTP.Listen })
 	boolFlag(cmd, s, "receipts", "answer each committed message that has no reply of its own", func(c *Config) *bool { return &c.Dispatcher.Receipts })
 }
 

@@ -17,7 +17,7 @@ import (
 
 // SCTPConfig is where stations are listened for, how they prove themselves, and the limits of the transport.
 type SCTPConfig struct {
-	// Listen is where stations arrive: numeric HOST:PORT for SCTP in UDP (RFC 6951), dtls://HOST:PORT for SCTP in DTLS (RFC 8261), ip://HOST:0 for SCTP as IP protocol 132, which takes CAP_NET_RAW; several are separated by commas.
+	// Listen is where stations arrive: numeric HOST:PORT for SCTP in UDP (RFC 6951), dtls://HOST:PORT for SCTP in DTLS (RFC 8261), ip://HOST for SCTP as IP protocol 132, which takes CAP_NET_RAW; several are separated by commas.
 	Listen string `env:"LISTEN" yaml:"listen"`
 	// Allow lists the networks from which stations may come without DTLS, such as 10.1.0.0/16, separated by commas; empty: this machine alone.
 	Allow string `env:"ALLOW" yaml:"allow"`
@@ -68,8 +68,16 @@ func (c *SCTPConfig) listener(text string, allow []netip.Prefix) (transport.List
 	}
 
 	at, err := netip.ParseAddrPort(address)
+
+	if l.Mode == transport.ModeIP && err != nil { // it has no ports
+		var bare netip.Addr
+
+		bare, err = netip.ParseAddr(strings.Trim(address, "[]"))
+		at = netip.AddrPortFrom(bare, 0)
+	}
+
 	if err != nil {
-		return l, errors.New("must be a numeric address and a port, such as 127.0.0.1:9899, [::1]:9899, dtls://192.0.2.1:9899 or ip://192.0.2.1:0")
+		return l, errors.New("must be a numeric address and a port, such as 127.0.0.1:9899, [::1]:9899, dtls://192.0.2.1:9899 or ip://192.0.2.1")
 	}
 
 	l.Address = at
