@@ -230,8 +230,8 @@ func (c *collector) collectNode(metrics chan<- prometheus.Metric, n *routing.Nod
 
 // transportCollector makes metrics of the endpoint's counters.
 type transportCollector struct {
-	dispatcher                           *Dispatcher
-	associations, packets, bytes, events *prometheus.Desc
+	dispatcher                                 *Dispatcher
+	associations, packets, bytes, events, ends *prometheus.Desc
 }
 
 func newTransportCollector(d *Dispatcher) *transportCollector {
@@ -244,13 +244,14 @@ func newTransportCollector(d *Dispatcher) *transportCollector {
 		associations: desc("associations", "SCTP associations that exist, those waiting for their epoch included."),
 		packets:      desc("packets_total", "SCTP packets.", "direction"),
 		bytes:        desc("bytes_total", "Bytes of SCTP packets.", "direction"),
-		events:       desc("events_total", "What befell packets and associations: drops, refusals, ends.", "event"),
+		events:       desc("events_total", "What befell packets and associations: drops, refusals, changes.", "event"),
+		ends:         desc("ends_total", "SCTP associations that have ended, by reason.", "reason"),
 	}
 }
 
 // Describe implements prometheus.Collector.
 func (c *transportCollector) Describe(descs chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{c.associations, c.packets, c.bytes, c.events} {
+	for _, d := range []*prometheus.Desc{c.associations, c.packets, c.bytes, c.events, c.ends} {
 		descs <- d
 	}
 }
@@ -259,6 +260,10 @@ func (c *transportCollector) Describe(descs chan<- *prometheus.Desc) {
 func (c *transportCollector) Collect(metrics chan<- prometheus.Metric) {
 	s := c.dispatcher.endpoint.Stats()
 	metrics <- prometheus.MustNewConstMetric(c.associations, prometheus.GaugeValue, float64(s.Associations))
+
+	for reason, n := range s.Ends() {
+		metrics <- prometheus.MustNewConstMetric(c.ends, prometheus.CounterValue, float64(n), reason.String())
+	}
 
 	for counter, n := range s.All() {
 		desc, label := c.events, counter.String()

@@ -206,6 +206,7 @@ func TestMetricsTellWhatStatsDo(t *testing.T) {
 		`skyring_dispatcher_receipts_total{dispatcher="d1"} 1`,
 		`skyring_transport_associations{dispatcher="d1"} 1`,
 		`skyring_transport_events_total{dispatcher="d1",event="associationsAccepted"} 1`,
+		`skyring_transport_ends_total{dispatcher="d1",reason="peer shutdown"} 0`,
 	} {
 		if !strings.Contains(w.Body.String(), line+"\n") {
 			t.Errorf("no %s", line)

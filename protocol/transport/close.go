@@ -52,7 +52,8 @@ func (a *Association) finish(why *CloseError, farewell func()) {
 		if s := a.peer.session; s != nil {
 			s.detach(a, why.Reason)
 		}
-		a.endpoint.log.Debug().Stringer("peer", a.PeerAddr()).Uint16("peerPort", a.peerPort).Str("reason", why.Error()).
+		a.endpoint.ends.add(why.Reason)
+		a.endpoint.log.WithLevel(why.Reason.level()).Stringer("peer", a.PeerAddr()).Uint16("peerPort", a.peerPort).Str("reason", why.Error()).
 			Msg("association ended")
 	})
 }

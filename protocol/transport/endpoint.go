@@ -46,6 +46,7 @@ type Endpoint struct {
 
 	// safe for all
 	count    counters
+	ends     endCounters
 	packets  sync.Pool // *packetBuffer
 	refusing atomic.Bool
 	tasks    sync.WaitGroup // goroutines of associations
@@ -175,6 +176,7 @@ func (e *Endpoint) LocalAddrs() []netip.AddrPort {
 func (e *Endpoint) Stats() Stats {
 	s := e.count.snapshot()
 	s.Associations = e.table.len()
+	s.ends = e.ends.snapshot()
 	for _, link := range e.links {
 		if l, ok := link.(counting); ok {
 			l.tally().addTo(&s)

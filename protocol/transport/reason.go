@@ -7,6 +7,8 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/rs/zerolog"
+
 	"skyring/protocol/transport/packet"
 )
 
@@ -27,7 +29,19 @@ const (
 	EndpointClosed                           // Run ended
 	ProtocolViolation                        // the peer broke the protocol; it was sent an ABORT
 	SessionEnded                             // the DTLS session under it ended; Detail says why
+
+	numReasons
 )
+
+// level is how an end is logged: at Info when it is a fault of somebody's.
+func (r CloseReason) level() zerolog.Level {
+	switch r {
+	case PathFailed, PeerRestarted, ProtocolViolation, SessionEnded:
+		return zerolog.InfoLevel
+	case PeerShutdown, LocalShutdown, PeerAbort, LocalAbort, EndpointClosed:
+	}
+	return zerolog.DebugLevel
+}
 
 // String is the reason in lower case words.
 func (r CloseReason) String() string {

@@ -110,6 +110,7 @@ type Stats struct {
 	Associations int // that exist now
 	Sessions     int // DTLS sessions that exist now, handshakes under way included
 	counts       [numCounters]uint64
+	ends         [numReasons]uint64
 }
 
 // Count is the value of one counter.
@@ -124,6 +125,37 @@ func (s Stats) All() iter.Seq2[Counter, uint64] {
 			}
 		}
 	}
+}
+
+// Ended is how many associations have ended for a reason.
+func (s Stats) Ended(reason CloseReason) uint64 {
+	if reason >= numReasons {
+		return 0
+	}
+	return s.ends[reason]
+}
+
+// Ends walks the reasons, and how many associations have ended for each.
+func (s Stats) Ends() iter.Seq2[CloseReason, uint64] {
+	return func(yield func(CloseReason, uint64) bool) {
+		for r := PeerShutdown; r < numReasons; r++ {
+			if !yield(r, s.ends[r]) {
+				return
+			}
+		}
+	}
+}
+
+// endCounters count the ends of associations by their reasons.
+type endCounters struct{ counts [numReasons]atomic.Uint64 }
+
+func (c *endCounters) add(why CloseReason) { c.counts[why].Add(1) }
+
+func (c *endCounters) snapshot() (ends [numReasons]uint64) {
+	for i := range c.counts {
+		ends[i] = c.counts[i].Load()
+	}
+	return ends
 }
 
 // counters is written by every goroutine of an endpoint.
