@@ -16,6 +16,7 @@ func benchCommand() *cobra.Command {
 read although a machine is shared and noisy. docs/benchmarks.md has figures and how they were made.`,
 	}
 	cmd.AddCommand(benchRingCommand())
+	cmd.AddCommand(benchSCTPCommand())
 
 	return cmd
 }
