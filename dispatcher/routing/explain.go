@@ -88,6 +88,10 @@ func (c *Core) explainBound(e *Explanation, m *Message) {
 	default:
 		e.Taken, e.How = one.node.id, Bound
 
+		if home == nil { // forgotten since the policy was wanted
+			return
+		}
+
 		why := "it had its share of keys, or was not open, when the key came"
 		if home.state != ring.Open {
 			why = c.words(home)

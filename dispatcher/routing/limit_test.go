@@ -273,6 +273,21 @@ func TestLimitThatTheNodeAsksFor(t *testing.T) {
 	w.settled("16 at most", 9, 16)
 }
 
+// The hard cap grows with the limit that a node asks for, but stays a number that policies can be told.
+func TestHardCapOfALargeLimitStaysInRange(t *testing.T) {
+	cfg := testConfig()
+	cfg.InFlightLimit, cfg.HardCap = 1, 1<<12
+
+	r := newReporter(t, cfg, 1)
+	r.beat(0, bus.Heartbeat{InFlightLimit: 1 << 20, CPU: 1}) // 1<<32 would be 0 in a policy
+
+	r.submit()
+
+	if n := r.node(0); n.InFlight != 1 {
+		t.Errorf("the only node takes nothing: %+v", n)
+	}
+}
+
 // A node that is slow at what little it has keeps its limit: that is not to blame.
 func TestLimitOfASlowNodeWithLittleToDoStays(t *testing.T) {
 	w := newLimitWorld(t, server{rate: 50_000, delay: 300 * time.Millisecond})

@@ -104,7 +104,7 @@ func (c *Core) setLimit(n *node, limit int) {
 
 	n.limit.hardCap = noCap
 	if c.cfg.HardCap > 0 {
-		n.limit.hardCap = max(limit, int(int64(c.cfg.HardCap)*int64(limit)/int64(c.cfg.InFlightLimit)))
+		n.limit.hardCap = int(min(max(int64(limit), int64(c.cfg.HardCap)*int64(limit)/int64(c.cfg.InFlightLimit)), noCap))
 	}
 
 	n.refresh(c)

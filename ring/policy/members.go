@@ -15,26 +15,25 @@ type members struct {
 	limits LimitRule
 	random *rand.Rand
 
-	states  []ring.State
-	open    int // nodes that are Open
-	loads   []Load
-	reports []Report
-	then    []uint32 // messages in flight when the report came
+	states []ring.State
+	open   int // nodes that are Open
+	loads  []Load
+
+	reported
 
 	last lastResort
 }
 
 func newMembers(nodes []ring.Node, o Options) members {
 	m := members{
-		nodes:   nodes,
-		limits:  o.Limits,
-		random:  rand.New(rand.NewPCG(o.Seed, o.Seed^0x9E3779B97F4A7C15)), //nolint:gosec // balancing, no secrets
-		states:  make([]ring.State, len(nodes)),
-		open:    len(nodes),
-		loads:   make([]Load, len(nodes)),
-		reports: make([]Report, len(nodes)),
-		then:    make([]uint32, len(nodes)),
-		last:    newLastResort(len(nodes)),
+		nodes:    nodes,
+		limits:   o.Limits,
+		random:   rand.New(rand.NewPCG(o.Seed, o.Seed^0x9E3779B97F4A7C15)), //nolint:gosec // balancing, no secrets
+		states:   make([]ring.State, len(nodes)),
+		open:     len(nodes),
+		loads:    make([]Load, len(nodes)),
+		reported: newReported(len(nodes)),
+		last:     newLastResort(len(nodes)),
 	}
 
 	for i, n := range nodes {
@@ -66,13 +65,13 @@ func (m *members) SetState(i int, s ring.State) {
 // SetLoad implements Policy.
 func (m *members) SetLoad(i int, l Load) {
 	m.loads[i] = l
+	m.load(i, l.InFlight)
 	m.last.changed.put(i, true)
 }
 
 // SetReport implements Policy.
 func (m *members) SetReport(i int, r Report) {
-	m.reports[i] = r
-	m.then[i] = m.loads[i].InFlight
+	m.report(i, r, m.loads[i].InFlight)
 	m.last.changed.put(i, true)
 }
 
@@ -110,5 +109,5 @@ func (m *members) exhausted(avoid int) bool {
 func (m *members) pressure(i int) float64 {
 	l := m.loads[i]
 
-	return max(m.reports[i].now(m.then[i], l.InFlight), (float64(l.InFlight)+1)/float64(max(l.Limit, 1)))
+	return max(m.pressureAt(i, l.InFlight), (float64(l.InFlight)+1)/float64(max(l.Limit, 1)))
 }

@@ -11,8 +11,8 @@ import (
 	"skyring/ring"
 )
 
-// Needs are what experts expect nodes to show of each factor (see Factors): N and TR of the paper of dominant-resource balancing
-// . Its largest share N/TR is a node's dominant factor. The zero value says that there are none.
+// Needs are what experts expect nodes to show of each factor (see Factors): N and TR of the paper of dominant-resource
+// balancing. Its largest share N/TR is a node's dominant factor. The zero value says that there are none.
 type Needs struct {
 	Totals map[string]float64            // TR by factor: 0 or more; a factor of which there is 0 dominates nowhere
 	Nodes  map[string]map[string]float64 // N by a node's id, and factor: 0 or more

@@ -43,14 +43,7 @@ type Report struct {
 	Failures            uint32        // messages not answered in time, in the node's life
 	ConsecutiveFailures uint32        // of them since the last answer
 
-	Pressure float64 // max over used/threshold of CPU, memory, rate and response: 1 at a threshold, may be more (docs/operations.md)
-}
-
-// now is the pressure of a report as it has become since. A report is as old as the last heartbeat: going by it alone, whoever picks would give all messages of
-// a second to the node that was best when it began. So the pressure grows, and falls, with the messages that the picker itself has in flight there: then
-// when the report came, now by its present count.
-func (r *Report) now(then, now uint32) float64 {
-	return r.Pressure * (float64(now) + 1) / (float64(then) + 1)
+	Pressure float64 // max over used/threshold of CPU, memory, rate and response: 1 at a threshold, may be more (thresholds: docs/configuration.md)
 }
 
 // Policy picks a node for each message. Nodes are numbered 0, 1, 2, ... in ascending byte order of their ids. All are

@@ -10,9 +10,7 @@ import (
 type slotRing struct {
 	*ring.Ring
 
-	reports []Report
-	then    []uint32 // messages in flight when the report came
-	loaded  []bool   // whether SetLoad was called
+	reported reported
 }
 
 func ownPolicies() []entry {
@@ -28,9 +26,7 @@ func ownPolicies() []entry {
 				return nil, err
 			}
 
-			return &slotRing{
-				Ring: r, reports: make([]Report, len(nodes)), then: make([]uint32, len(nodes)), loaded: make([]bool, len(nodes)),
-			}, nil
+			return &slotRing{Ring: r, reported: newReported(len(nodes))}, nil
 		},
 	}}
 }
@@ -39,20 +35,17 @@ func ownPolicies() []entry {
 func (p *slotRing) SetLoad(i int, l Load) {
 	p.Ring.SetLoad(i, l.InFlight, l.Limit, l.HardCap)
 
-	// Whoever brings what is known of a node to a new policy brings the report first. It knew of these messages.
-	if !p.loaded[i] {
-		p.loaded[i], p.then[i] = true, l.InFlight
-	}
+	p.reported.load(i, l.InFlight)
 
-	if r := &p.reports[i]; r.Pressure > 0 {
-		p.SetPressure(i, r.now(p.then[i], l.InFlight))
+	if p.reported.reports[i].Pressure > 0 {
+		p.SetPressure(i, p.reported.pressureAt(i, l.InFlight))
 	}
 }
 
 // SetReport implements Policy.
 func (p *slotRing) SetReport(i int, r Report) {
-	p.reports[i] = r
-	p.then[i], _, _ = p.Load(i)
+	inFlight, _, _ := p.Load(i)
+	p.reported.report(i, r, inFlight)
 	p.SetPressure(i, r.Pressure)
 }
 
