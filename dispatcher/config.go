@@ -45,7 +45,7 @@ type Config struct {
 
 	// Heartbeat is the interval at which processors report: suspect after 2.5, dead after 4 without.
 	Heartbeat time.Duration `env:"HEARTBEAT" yaml:"heartbeat"`
-	// Policy is the algorithm that picks a processor for a message, one of those that skyring compare --list lists; all dispatchers need the same.
+	// Policy is the algorithm that picks a processor for a message, one of those that docs/policies.md describes; all dispatchers need the same.
 	Policy string `env:"POLICY" yaml:"policy"`
 	// RingBits makes a ring of 2^ringBits slots: 16 for up to some 256 processors, 20 for thousands.
 	RingBits uint8 `env:"RING_BITS" yaml:"ringBits"`
