@@ -19,7 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // loads are smaller than those of the benchmark.
 func loads() []sctpbench.Load {
-	return []sctpbench.Load{{Associations: 1, Window: 1}, {Associations: 3, Window: 4}}
+	return []sctpbench.Load{{Associations: 1, Window: 1}, {Associations: 9, Window: 3}} // more than an endpoint of ours gets links
 }
 
 // TestEveryContestant gets all figures of all, in order. That nothing was lost, doubled or out of order, Run has seen to.
@@ -68,18 +68,6 @@ func whole(t *testing.T, row sctpbench.Row) {
 	lower := min(row.Rounds[0].MessagesPerSecond, row.Rounds[1].MessagesPerSecond)
 	if row.MessagesPerSecond != lower || row.CPUMicros <= 0 || row.P50 <= 0 || row.P99 < row.P50 {
 		t.Errorf("%s is no median: %+v", row.Name, row)
-	}
-}
-
-// TestManyStations takes more sockets than an endpoint has links.
-func TestManyStations(t *testing.T) {
-	t.Parallel()
-	o := sctpbench.Options{
-		Rounds: 1, Duration: 30 * time.Millisecond, Only: []string{sctpbench.Stations}, Loads: []sctpbench.Load{{Associations: 70, Window: 2}},
-	}
-	report, err := sctpbench.Run(t.Context(), o)
-	if err != nil || len(report.Rows) != 1 || report.Rows[0].Rounds[0].Messages == 0 {
-		t.Errorf("%+v, %v", report, err)
 	}
 }
 

@@ -16,7 +16,10 @@ import (
 	"skyring/protocol/transport"
 )
 
-const sctpPort = 2905
+const (
+	sctpPort  = 2905
+	linksEach = 8 // most that a client has
+)
 
 func loopback() netip.AddrPort { return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0) }
 
@@ -33,7 +36,7 @@ func openUDPLink() (transport.Link, error) { //nolint:ireturn // what an endpoin
 
 // openSkyring sets associations up between two sockets.
 func openSkyring(ctx context.Context, associations int) (*site, error) {
-	return openEnds(ctx, associations, openUDPLink, slices.Repeat([]linkOpener{openUDPLink}, 1))
+	return openEnds(ctx, associations, openUDPLink, []linkOpener{openUDPLink})
 }
 
 // openStations sets associations up from a socket each.
@@ -68,7 +71,7 @@ func openEnds(ctx context.Context, associations int, serving linkOpener, diallin
 	}
 	e.tasks.Go(func() { e.serve(living, server) })
 	var clients []client
-	for links := range slices.Chunk(dialling, transport.MaxLinks) {
+	for links := range slices.Chunk(dialling, linksEach) {
 		c, err := e.start(living, links...)
 		if err != nil {
 			return e.fail(err)
