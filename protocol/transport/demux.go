@@ -13,10 +13,6 @@ func (e *Endpoint) handle(b []byte, from place) {
 	defer e.handling.Unlock()
 	e.count.add(PacketsReceived)
 	e.count.addN(BytesReceived, len(b))
-	if len(b) > maxPacket {
-		e.count.add(OversizedPackets)
-		return
-	}
 	h, err := packet.ParseHeader(b)
 	if err != nil || h.SourcePort == 0 || h.DestinationPort == 0 {
 		e.count.add(MalformedPackets)
@@ -32,13 +28,15 @@ func (e *Endpoint) handle(b []byte, from place) {
 		return
 	}
 	in := &inbound{b: b, header: h, from: from}
-	switch first.Type { //nolint:exhaustive // these two need no association
-	case packet.TypeInit:
-		e.onInit(in, first, next == len(b))
-	case packet.TypeCookieEcho:
+	switch {
+	case first.Type == packet.TypeCookieEcho:
 		e.onCookieEcho(in, first, next)
-	default:
+	case first.Type == packet.TypeInit && len(b) <= maxPacket:
+		e.onInit(in, first, next == len(b))
+	case first.Type != packet.TypeInit:
 		e.dispatch(in, first)
+	default:
+		e.count.add(OversizedPackets)
 	}
 }
 
@@ -62,6 +60,8 @@ func (e *Endpoint) dispatch(in *inbound, first packet.Chunk) {
 	switch {
 	case a != nil && a.hasPorts(in.header):
 		a.input(in, packet.HeaderLen)
+	case len(in.b) > maxPacket:
+		e.count.add(OversizedPackets)
 	case d != nil && d.hasPorts(in.header) && in.from == d.peer:
 		e.advance(d, in)
 	case e.reflected(in, first):

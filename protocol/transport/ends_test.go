@@ -95,8 +95,9 @@ func TestEnds(t *testing.T) {
 			s.tag++
 			s.connect()
 		}, "info", "peer restarted"},
-		{"the end of Run", transport.EndpointClosed, func(_ *testing.T, _ *station, _ *transport.Association, stop func()) { stop() },
-			"debug", "endpoint closed"},
+		{"the end of Run", transport.EndpointClosed, func(_ *testing.T, _ *station, _ *transport.Association, stop func()) {
+			stop()
+		}, "debug", "endpoint closed"},
 		{"violation", transport.ProtocolViolation, func(_ *testing.T, s *station, _ *transport.Association, _ func()) {
 			s.send(s.serverTag, s.data(whole(0, "")))
 		}, "info", "DATA without user data"},

@@ -2,6 +2,7 @@ package transport
 
 import (
 	"encoding/binary"
+	"fmt"
 	"time"
 
 	"skyring/protocol/transport/packet"
@@ -22,22 +23,9 @@ func (a *Association) input(in *inbound, offset int) {
 	}
 	a.intake.mu.Lock()
 	defer a.intake.mu.Unlock()
-	out := a.endpoint.borrow()
-	out.b = append(out.b[:0], in.b[:packet.HeaderLen]...)
-	binary.BigEndian.PutUint32(out.b[8:], 0) // checked; pion takes 0 for right
-	if kept := a.filter(in, offset, out); kept == nothing || a.isDone() {
-		a.endpoint.packets.Put(out)
-		return
-	} else if kept == withData {
-		if in.proven {
-			a.paths.heardFrom(in.from)
-		}
-		a.window.hold(out.b)
-	}
-	if !a.conn.inbox.put(out) {
-		a.endpoint.packets.Put(out)
-		a.endpoint.count.add(QueueOverflows)
-	}
+	d := delivery{association: a, in: in}
+	a.filter(offset, &d)
+	d.queue()
 }
 
 func wellFormed(b []byte, offset int) bool {
@@ -51,31 +39,24 @@ func wellFormed(b []byte, offset int) bool {
 	return true
 }
 
-// kept says what of a packet goes to pion.
-type kept uint8
-
-const (
-	nothing kept = iota
-	control
-	withData
-)
-
-// filter appends the chunks that pion is to see to out.
-func (a *Association) filter(in *inbound, offset int, out *packetBuffer) (k kept) {
+// filter adds the chunks that pion is to see.
+func (a *Association) filter(offset int, d *delivery) {
+	in := d.in
 	for offset < len(in.b) {
 		c, next, _ := packet.ChunkAt(in.b, offset) // wellFormed has found no error
 		offset = next
-		switch a.judge(in, c) {
+		fate := a.judge(in, c)
+		if fate == pass && len(c.Raw) > maxChunk {
+			fate = a.onLongChunk(c)
+		}
+		switch fate {
 		case pass:
-			if c.Type == packet.TypeData && a.intake.shut {
+			if c.Type != packet.TypeData {
+				d.add(c)
+			} else if a.intake.shut {
 				a.endpoint.count.add(PausedData)
-				continue
-			}
-			k = max(k, control)
-			out.b = appendPadded(out.b, c.Raw)
-			if c.Type == packet.TypeData {
-				k = withData
-				a.assignLane(out.b[len(out.b)-(len(c.Raw)+3)&^3:])
+			} else {
+				a.assignLane(d.add(c))
 			}
 		case strip:
 		case unknown:
@@ -84,18 +65,13 @@ func (a *Association) filter(in *inbound, offset int, out *packetBuffer) (k kept
 				a.report(in, causeUnrecognisedChunk, c.Raw[:min(len(c.Raw), maxReportedChunk)])
 			}
 			if !c.Type.Skippable() {
-				return k
+				return
 			}
 		case stop:
-			return nothing
+			d.drop()
+			return
 		}
 	}
-	return k
-}
-
-func appendPadded(dst, raw []byte) []byte {
-	dst = append(dst, raw...)
-	return append(dst, []byte{0, 0, 0}[:-len(raw)&3]...) // pion refuses padding that is missing or not 0
 }
 
 // chunkFate is what becomes of a chunk.
@@ -146,6 +122,18 @@ func (a *Association) judge(in *inbound, c packet.Chunk) chunkFate {
 		return strip
 	}
 	return unknown
+}
+
+// onLongChunk ends the association of a peer that sends DATA in one piece of more bytes than pion reads, as it may where
+// frames are jumbo ones and so is its message: it would send that again and again in vain.
+func (a *Association) onLongChunk(c packet.Chunk) chunkFate {
+	a.endpoint.count.add(OversizedPackets)
+	if c.Type != packet.TypeData {
+		return strip
+	}
+	a.abort(&CloseError{Reason: ProtocolViolation, Detail: fmt.Sprintf("DATA of %d bytes, at most %d can be taken: lower the peer's "+
+		"path MTU to %d", len(c.Raw), maxChunk, maxPacket)}, causeOutOfResource, "")
+	return stop
 }
 
 func (a *Association) onAcknowledgement(c packet.Chunk) {

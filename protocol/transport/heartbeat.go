@@ -81,6 +81,10 @@ func (a *Association) answerHeartbeat(in *inbound, c packet.Chunk) {
 		a.endpoint.count.add(UnwantedChunks)
 		return
 	}
+	if len(in.b) > maxPacket { // a probe for how long packets may be (RFC 8899): no longer than that
+		a.endpoint.count.add(OversizedPackets)
+		return
+	}
 	a.endpoint.send(packet.AppendChunk(a.packet(len(c.Raw)+4), packet.TypeHeartbeatAck, 0, c.Value), in.from)
 }
 

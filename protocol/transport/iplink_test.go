@@ -2,18 +2,14 @@ package transport_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"net/netip"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"strings"
 	"syscall"
 	"testing"
-
-	"golang.org/x/sys/unix"
 
 	"skyring/protocol/transport"
 	"skyring/protocol/transport/packet"
@@ -194,28 +190,13 @@ func ip(t *testing.T, args ...string) {
 	}
 }
 
-// listenIPIn opens a raw socket in a namespace, on a thread that ends with the call; the socket stays there.
+// listenIPIn opens a raw socket in a namespace.
 func listenIPIn(t *testing.T, name, addr string) (link *transport.IPLink) {
 	t.Helper()
-	failed := make(chan error, 1)
-	go func() {
-		runtime.LockOSThread() // and never unlocked: no other goroutine may run in the namespace
-		failed <- func() error {
-			file, err := os.Open("/run/netns/" + name)
-			if err != nil {
-				return err
-			}
-			err = unix.Setns(int(file.Fd()), unix.CLONE_NEWNET)
-			if err = errors.Join(err, file.Close()); err != nil {
-				return err
-			}
-			link, err = transport.ListenIP(netip.MustParseAddr(addr), prefixes("10.78.0.0/16", "fd78::/16")...)
-			return err
-		}()
-	}()
-	if err := <-failed; err != nil {
-		t.Fatalf("in namespace %s: %v", name, err)
-	}
+	within(t, name, func() (err error) {
+		link, err = transport.ListenIP(netip.MustParseAddr(addr), prefixes("10.78.0.0/16", "fd78::/16")...)
+		return err
+	})
 	return link
 }
 

@@ -206,7 +206,7 @@ func TestOpenListenersRefuses(t *testing.T) {
 }
 
 func TestModeText(t *testing.T) {
-	for _, m := range []transport.Mode{transport.ModeUDP, transport.ModeDTLS} {
+	for _, m := range []transport.Mode{transport.ModeUDP, transport.ModeDTLS, transport.ModeIP} {
 		text, err := m.MarshalText()
 		var back transport.Mode
 		if err != nil || back.UnmarshalText(text) != nil || back != m {
@@ -214,7 +214,7 @@ func TestModeText(t *testing.T) {
 		}
 	}
 	var m transport.Mode
-	if err := m.UnmarshalText([]byte("tls")); err == nil || !strings.Contains(err.Error(), "udp or dtls") {
+	if err := m.UnmarshalText([]byte("tls")); err == nil || !strings.Contains(err.Error(), "udp, dtls or ip") {
 		t.Error(err)
 	}
 }

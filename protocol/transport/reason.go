@@ -29,9 +29,9 @@ const (
 	EndpointClosed                           // Run ended
 	ProtocolViolation                        // the peer broke the protocol; it was sent an ABORT
 	SessionEnded                             // the DTLS session under it ended; Detail says why
-
-	numReasons
 )
+
+const numReasons = int(SessionEnded) + 1
 
 // level is how an end is logged: at Info when it is a fault of somebody's.
 func (r CloseReason) level() zerolog.Level {

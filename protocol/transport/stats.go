@@ -24,7 +24,7 @@ const (
 	SendErrors                // the link refused a packet; SCTP repeats it
 	MalformedPackets          // header, chunk lengths or ports that cannot be
 	BadChecksums              // CRC32c wrong
-	OversizedPackets          // longer than pion reads
+	OversizedPackets          // longer than pion reads, and no association's; or a chunk so long
 	OutOfTheBlue              // belongs to no association
 	UnansweredBlue            // of those, the ones that must not be answered
 	WrongPorts                // tag of an association, but other SCTP ports
@@ -129,7 +129,7 @@ func (s Stats) All() iter.Seq2[Counter, uint64] {
 
 // Ended is how many associations have ended for a reason.
 func (s Stats) Ended(reason CloseReason) uint64 {
-	if reason >= numReasons {
+	if int(reason) >= numReasons {
 		return 0
 	}
 	return s.ends[reason]
@@ -138,7 +138,7 @@ func (s Stats) Ended(reason CloseReason) uint64 {
 // Ends walks the reasons, and how many associations have ended for each.
 func (s Stats) Ends() iter.Seq2[CloseReason, uint64] {
 	return func(yield func(CloseReason, uint64) bool) {
-		for r := PeerShutdown; r < numReasons; r++ {
+		for r := PeerShutdown; int(r) < numReasons; r++ {
 			if !yield(r, s.ends[r]) {
 				return
 			}

@@ -18,15 +18,14 @@ type batch struct {
 
 func newBatch(socket *net.UDPConn) *batch {
 	b := &batch{socket: ipv4.NewPacketConn(socket), messages: make([]ipv4.Message, readBatch)}
-	buffer := make([]byte, readBatch*datagramRoom)
+	buffer := make([]byte, readBatch*datagramRoom) // the kernel gives its pages when they are written, seldom all
 	for i := range b.messages {
 		b.messages[i].Buffers = [][]byte{buffer[i*datagramRoom : (i+1)*datagramRoom]}
 	}
 	return b
 }
 
-// datagramRoom holds what may be a packet; one byte more tells what is too long.
-const datagramRoom = maxPacket + 1
+const datagramRoom = 1 << 16 // the longest datagram
 
 // readPackets waits for packets and has each handled; its bytes are the link's again after that. The error is as
 // ReadPacket's. One goroutine at a time may call it.
