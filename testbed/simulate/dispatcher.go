@@ -12,6 +12,9 @@ import (
 // smoothing is the weight of a new response time in the mean and deviation a dispatcher keeps of a node.
 const smoothing = 1.0 / 16
 
+// reopening is the part of a threshold under which a node that was over it is open again, as in dispatchers.
+const reopening = 0.9
+
 // dispatcher is one picker: a policy, and what it knows of the nodes.
 type dispatcher struct {
 	// Static.
@@ -112,7 +115,9 @@ func (d *dispatcher) hear(n int32, r policy.Report, now int64) {
 	}
 
 	v.report = r
-	if held := r.Pressure >= 1; held != v.held && (!v.changed || now-v.heldAt >= int64(d.limits.Hold)) {
+
+	held := r.Pressure >= 1 || v.held && r.Pressure >= reopening
+	if held != v.held && (!v.changed || now-v.heldAt >= int64(d.limits.Hold)) {
 		v.held, v.heldAt, v.changed = held, now, true
 	}
 

@@ -1,6 +1,12 @@
 package simulate
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"time"
+
+	"skyring/ring"
+	"skyring/ring/policy"
+)
 
 // Zipf makes a sampler of ranks 1..n.
 func Zipf(n int, s float64) func(*rand.Rand) int {
@@ -38,3 +44,16 @@ func (f *Future) Pop() (at int64, subject int32) {
 
 // Len is how many there are.
 func (f *Future) Len() int { return len(f.f.heap) }
+
+// Held says after each report, which come a second apart, whether a dispatcher has its node at its limit by them.
+func Held(l Limits, reports ...policy.Report) []bool {
+	d := dispatcher{limits: l, index: []int{ring.NoNode}, views: make([]view, 1)}
+
+	out := make([]bool, 0, len(reports))
+	for i, r := range reports {
+		d.hear(0, r, int64(i)*int64(time.Second))
+		out = append(out, d.views[0].held)
+	}
+
+	return out
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"math"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -198,6 +199,17 @@ func TestReportsHoldNodes(t *testing.T) {
 	c.Warmup, c.Duration = 45*time.Second, 70*time.Second
 	if r := run(t, c); r.MaxMean > 1.2 {
 		t.Errorf("max/mean %.3f after the 30 s that it is held, want both used", r.MaxMean)
+	}
+}
+
+// A node that is held is open again well under its thresholds, not just under them, as with dispatchers, and not before its time.
+func TestHeldNodesOpenWellUnderTheirThresholds(t *testing.T) {
+	l := simulate.Limits{CPU: 0.5, Memory: 0.8, Hold: 2 * time.Second}
+	cpu := func(part float64) policy.Report { return policy.Report{CPU: part, Memory: 0.1} }
+
+	got := simulate.Held(l, cpu(0.49), cpu(0.5), cpu(0.1), cpu(0.46), policy.Report{CPU: 0.1, Memory: 0.73}, cpu(0.44), cpu(0.6), cpu(0.6))
+	if want := []bool{false, true, true, true, true, false, false, true}; !slices.Equal(got, want) {
+		t.Errorf("held %v, want %v", got, want)
 	}
 }
 
