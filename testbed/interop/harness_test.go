@@ -21,12 +21,13 @@ import (
 )
 
 const (
-	patience = 30 * time.Second // for what must happen
-	port     = 2905             // SCTP's, of servers
+	patience = time.Minute // for what must happen
+	port     = 2905        // SCTP's, of servers
 )
 
 // built is the program of the peer, and why there is none. It is set before the tests begin.
 var built struct {
+	dir     string // for the suite's files, gone at its end
 	program string
 	err     error
 }
@@ -43,6 +44,7 @@ func (s suite) Run() int {
 		return s.m.Run()
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	built.dir = dir
 	built.program, built.err = interop.Build(context.Background(), dir)
 	return s.m.Run()
 }
@@ -373,8 +375,4 @@ func ended(t *testing.T, a *transport.Association) transport.CloseError {
 		t.Fatalf("ended with %v", a.Err())
 	}
 	return *why
-}
-
-func netipPort(a netip.AddrPort, port uint16) netip.AddrPort {
-	return netip.AddrPortFrom(a.Addr(), port)
 }

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"skyring/protocol/transport"
 	"skyring/testbed/interop"
 	"skyring/testbed/interop/kernel"
 )
@@ -61,7 +60,7 @@ func (l natLab) peer(t *testing.T) (interop.Options, netip.AddrPort) {
 	t.Helper()
 	// The machine's port of the encapsulation is the same as that of the NAT here.
 	o := interop.Options{UDP: freePort(t)}
-	return o, netipPort(loopback("127.0.0.1"), o.UDP)
+	return o, netip.AddrPortFrom(loopback("127.0.0.1").Addr(), o.UDP)
 }
 
 func (l natLab) start(t *testing.T, o interop.Options) *peer {
@@ -88,8 +87,23 @@ type cableLab struct {
 	how    how
 }
 
-// how packets travel on cables.
-type how struct{ native, ipv6 bool }
+// how packets travel.
+type how struct {
+	nat    bool // through qemu's NAT; else on cables
+	native bool // as IP protocol 132; else in UDP
+	ipv6   bool
+}
+
+// newKernelLab makes a lab for a test.
+func newKernelLab(t *testing.T, cables int, way how, setup []string) lab { //nolint:ireturn // of either kind
+	t.Helper()
+	if way.nat {
+		return natLab{setup: setup}
+	}
+	l := newCableLab(t, cables, way)
+	l.setup = setup
+	return l
+}
 
 // newCableLab makes the namespace, which is gone when the test ends. It needs root.
 func newCableLab(t *testing.T, cables int, way how) *cableLab {
@@ -135,7 +149,11 @@ func (l *cableLab) listen(t *testing.T, at netip.AddrPort) *tap {
 
 func (l *cableLab) peer(*testing.T) (interop.Options, netip.AddrPort) {
 	at := l.at(stationAddr(1))
-	return interop.Options{UDP: at.Port()}, at
+	o := interop.Options{UDP: at.Port()}
+	if l.how.ipv6 {
+		o.Bind = []netip.Addr{netip.IPv6Unspecified()}
+	}
+	return o, at
 }
 
 func (l *cableLab) start(t *testing.T, o interop.Options) *peer {
@@ -151,85 +169,3 @@ func (l *cableLab) start(t *testing.T, o interop.Options) *peer {
 
 func (l *cableLab) seen(ours netip.AddrPort) netip.AddrPort { return ours }
 func (l *cableLab) cause() string                           { return kernelCause }
-
-// mode is a way to a kernel.
-type mode struct {
-	name string
-	lab  func(t *testing.T, cables int, setup []string) lab
-}
-
-func modes() []mode {
-	return []mode{
-		{"UDP over NAT", func(_ *testing.T, _ int, setup []string) lab { return natLab{setup: setup} }},
-		{"UDP over cables", func(t *testing.T, cables int, setup []string) lab {
-			l := newCableLab(t, cables, how{})
-			l.setup = setup
-			return l
-		}},
-	}
-}
-
-// kernelCase is a trial in every mode.
-type kernelCase struct {
-	name   string
-	test   func(trial)
-	who    []side   // nil: both
-	cables int      // that the case needs; not over NAT when there are several
-	setup  []string // of the machine
-}
-
-func kernelCases() []kernelCase {
-	peerOnly, weOnly := []side{peerDials}, []side{weDial}
-	everything := []string{
-		"sysctl -q -w net.sctp.auth_enable=1 net.sctp.addip_enable=1 net.sctp.reconf_enable=1 net.sctp.intl_enable=1 " +
-			"net.sctp.ecn_enable=1 net.sctp.plpmtud_probe_interval=5000",
-		"ip address add 10.99.0.1/24 dev eth0",
-	}
-	return []kernelCase{
-		{name: "thousand messages", test: thousandMessages},
-		{name: "unordered", test: unordered},
-		{name: "long messages", test: longMessages},
-		{name: "peer echoes", test: peerEchoes},
-		{name: "peer shuts down", test: peerShutsDown},
-		{name: "we shut down", test: weShutDown},
-		{name: "peer aborts", test: peerAborts},
-		{name: "we abort", test: weAbort},
-		{name: "streams are agreed", test: streamsAreAgreed},
-		{name: "idle", test: idle},
-		{name: "peer is refused", test: peerIsRefused, who: peerOnly},
-		{name: "we are refused", test: weAreRefused, who: weOnly},
-		{name: "client is killed and comes back", test: peerClientIsKilledAndComesBack, who: peerOnly},
-		{name: "server is killed and comes back", test: peerServerIsKilledAndComesBack, who: weOnly},
-		{name: "we are killed and come back", test: weAreKilledAndComeBack, who: weOnly},
-		{name: "all extensions", test: allExtensions, setup: everything},
-		{name: "IPv6 socket", test: mappedAddress, who: peerOnly},
-		{name: "early data", test: earlyData, who: peerOnly},
-		{name: "forty associations", test: fortyAssociations, who: peerOnly},
-		{name: "third is refused", test: thirdIsRefused, who: peerOnly},
-		{name: "loss", test: loss},
-		{name: "peer is gone", test: peerIsGone, who: peerOnly},
-		{name: "bulk", test: bulk, who: peerOnly},
-		{name: "three addresses", test: multihomedInit, cables: 3},
-		{name: "failover", test: func(on trial) { multihomedFailover(on, "eth") }, cables: 2},
-	}
-}
-
-// TestKernel holds the transport to interoperate with the kernel's SCTP.
-func TestKernel(t *testing.T) {
-	if _, err := image(); err != nil {
-		t.Fatal(err)
-	}
-	for _, way := range modes() {
-		for _, c := range kernelCases() {
-			for _, who := range []side{peerDials, weDial} {
-				way, c, who := way, c, who
-				t.Run(fmt.Sprintf("%s/%s/%s", way.name, c.name, who), func(t *testing.T) {
-					t.Parallel()
-					c.test(trial{T: t, who: who, lab: way.lab(t, max(c.cables, 1), c.setup)})
-				})
-			}
-		}
-	}
-}
-
-var _ = transport.DefaultConfig

@@ -93,15 +93,20 @@ func (s site) listen(t *testing.T, at netip.AddrPort) *tap {
 	return listenWithin(t, s.centre, at)
 }
 
-// listenWithin binds UDP in a namespace.
+// listenWithin opens a link in a namespace: UDP, or IP when the address has no port.
 func listenWithin(t *testing.T, name string, at netip.AddrPort) *tap {
 	t.Helper()
-	var socket *transport.UDPLink
+	allow := []netip.Prefix{netip.MustParsePrefix("10.77.0.0/16"), netip.MustParsePrefix("fd77::/16")}
+	var opened transport.Link
 	within(t, name, func() (err error) {
-		socket, err = transport.ListenUDP(at, netip.MustParsePrefix("10.77.0.0/16"), netip.MustParsePrefix("fd77::/16"))
+		if at.Port() == 0 {
+			opened, err = transport.ListenIP(at.Addr(), allow...)
+		} else {
+			opened, err = transport.ListenUDP(at, allow...)
+		}
 		return err
 	})
-	return &tap{Link: socket}
+	return &tap{Link: opened}
 }
 
 func (s site) peer(*testing.T) (interop.Options, netip.AddrPort) {

@@ -122,6 +122,7 @@ func Launch(ctx context.Context, line []string) (*Peer, error) {
 		events:  make(chan Event, maxEvents), ended: make(chan struct{}),
 	}
 	p.process.Stderr = &p.stderr
+	p.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // where a test is killed, nobody else does it
 	commands, err := p.process.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start the peer: %w", err)

@@ -25,7 +25,7 @@ func (a *archive) add(name string, mode fs.FileMode, content []byte) {
 	}
 	a.WriteString("070701")
 	for _, field := range fields {
-		fmt.Fprintf(a, "%08X", field)
+		_, _ = fmt.Fprintf(a, "%08X", field) // never fails
 	}
 	a.WriteString(name + "\x00")
 	a.align()

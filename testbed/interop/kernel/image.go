@@ -70,7 +70,7 @@ func download(ctx context.Context, dir, tree string) error {
 	if err != nil {
 		return err
 	}
-	for _, line := range strings.Split(depends, "\n") {
+	for line := range strings.SplitSeq(depends, "\n") {
 		kind, name, _ := strings.Cut(strings.TrimSpace(line), ": ")
 		if kind != "Depends" || !strings.HasPrefix(name, "linux-image-") {
 			continue
@@ -133,7 +133,7 @@ func (i *Image) modules(ctx context.Context, tree string) ([]string, error) {
 		if err != nil {
 			return nil, err
 		}
-		for _, step := range strings.Split(steps, "\n") {
+		for step := range strings.SplitSeq(steps, "\n") {
 			words := strings.Fields(step)
 			// the one for Intel's instruction is no use on an emulated processor, and refuses to load there
 			if len(words) < 2 || words[0] != "insmod" || listed[words[1]] || strings.Contains(words[1], "crc32c-intel") {
@@ -152,8 +152,7 @@ func output(ctx context.Context, dir, program string, args ...string) (string, e
 	command.Dir = dir
 	out, err := command.Output()
 	if err != nil {
-		var failed *exec.ExitError
-		if errors.As(err, &failed) {
+		if failed, ok := errors.AsType[*exec.ExitError](err); ok {
 			err = fmt.Errorf("%w: %s", err, failed.Stderr)
 		}
 		return "", fmt.Errorf("%s %s: %w", program, strings.Join(args, " "), err)

@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"time"
 
 	"skyring/testbed/interop"
 )
@@ -47,8 +48,11 @@ func NAT() Cable {
 // Console is the file that the machine's kernel prints to.
 func (m Machine) Console() string { return filepath.Join(m.Dir, "console") }
 
-// Start boots a machine and starts the peer in it; Options.Prefix is not looked at. The machine ends with the peer, and is
-// killed when ctx ends or by Kill, as if its power failed.
+// bootTime is the longest that a machine may take until its first process runs: 5 s with the processor to itself.
+const bootTime = 2 * time.Minute
+
+// Start boots a machine, waits until it has, and has it start the peer; Options.Prefix is not looked at. The machine ends with
+// the peer, and is killed when ctx ends or by Kill, as if its power failed.
 func (i *Image) Start(ctx context.Context, m Machine, o interop.Options) (*interop.Peer, error) {
 	base, err := os.ReadFile(i.base)
 	if err != nil {
@@ -68,7 +72,20 @@ func (i *Image) Start(ctx context.Context, m Machine, o interop.Options) (*inter
 	if err != nil {
 		return nil, fmt.Errorf("start a machine: %w", err)
 	}
-	return p, nil
+	limit := time.NewTimer(bootTime)
+	defer limit.Stop()
+	select {
+	case e := <-p.Events():
+		if e.Kind == "booted" {
+			return p, nil
+		}
+		err = fmt.Errorf("the machine says %q", e)
+	case <-limit.C:
+		err = fmt.Errorf("the machine did not boot in %s", bootTime)
+	}
+	p.Kill()
+	console, _ := os.ReadFile(m.Console()) // there is none when qemu did not start
+	return nil, fmt.Errorf("start a machine: %w\n%s%s", err, console, p.Complaints())
 }
 
 // script is what the machine runs once its kernel has all modules.
@@ -77,9 +94,10 @@ func (m Machine) script(o interop.Options) []byte {
 	say := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	say("set -e")
 	for n, cable := range m.Cables {
+		say("sysctl -q -w net.ipv6.conf.eth%d.accept_dad=0", n) // an address is good at once
 		say("ip link set eth%d up", n)
 		for _, address := range cable.Addresses {
-			say("ip address add %s dev eth%d%s", address, n, map[bool]string{true: " nodad"}[address.Addr().Is6()])
+			say("ip address add %s dev eth%d", address, n)
 		}
 		if cable.Gateway.IsValid() {
 			say("ip route add default via %s", cable.Gateway)
@@ -96,7 +114,9 @@ func (i *Image) qemu(m Machine, first string) []string {
 	line := []string{
 		"qemu-system-x86_64", "-machine", "pc", "-accel", "tcg", // KVM within a virtual machine may hang
 		"-m", "192", "-smp", "1", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot",
-		"-kernel", i.kernel, "-initrd", first, "-append", "console=ttyS0 quiet loglevel=5 panic=-1 mitigations=off",
+		"-kernel", i.kernel, "-initrd", first,
+		// no_timer_check: a busy emulator would fail the check that the timer's interrupt comes in time
+		"-append", "console=ttyS0 quiet loglevel=5 panic=-1 mitigations=off no_timer_check",
 		"-serial", "file:" + m.Console(),
 		"-chardev", "stdio,id=peer,signal=off", "-device", "virtio-serial-pci", "-device", "virtserialport,chardev=peer",
 	}

@@ -8,6 +8,7 @@
 #include <stdatomic.h>
 
 #define SCTP_SENDV_SNDINFO 0 /* the only kind of ancillary data there is here */
+#define ABORT_CAUSES 0	     /* where they begin in what a notification has of an ABORT chunk */
 #define IDLE_MS 20	     /* how soon a reader sees that the association is to be aborted, or gone */
 
 struct socket {
@@ -120,7 +121,8 @@ static ssize_t usrsctp_sendv(struct socket *s, const void *b, size_t length, str
 	return sendmsg(s->fd, &m, flags | MSG_NOSIGNAL);
 }
 
-/* gone says that the association of a socket is no more: until then there may be a notification behind the end of the data. */
+/* gone says that the association of a socket is no more. There may be a notification behind the end of the data until then,
+ * and the end of the data is not told to who shut down himself. */
 static int gone(struct socket *s)
 {
 	struct sctp_status status = {0};
@@ -168,11 +170,10 @@ static ssize_t usrsctp_recvv(struct socket *s, void *b, size_t length, struct so
 			close(s->fd);
 			return 0;
 		}
-		if (n == 0 && last)
+		if (last)
 			return 0;
-		if (n == 0)
-			last = gone(s); /* one more look, for what came in between */
-		if (n < 0 || !last)
+		last = gone(s); /* one more look, for what came in between */
+		if (!last)
 			poll(&ready, n < 0, IDLE_MS);
 	}
 }

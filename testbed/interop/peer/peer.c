@@ -38,6 +38,7 @@
 #include "kernel.h"
 #else
 #include <usrsctp.h>
+#define ABORT_CAUSES 4 /* where they begin in what a notification has of an ABORT chunk: behind its header */
 #endif
 
 enum { EARLY_SIZE = 100, EARLY_PPID = 60, MAX_BIND = 8, MAX_ASSOCIATIONS = 1024, MAX_MESSAGE = 1 << 18, BUFFER = 1 << 20 };
@@ -183,12 +184,13 @@ static uint32_t fnv1a(const unsigned char *b, size_t length)
 /* note_abort keeps the text of the first cause of an ABORT chunk. */
 static void note_abort(struct association *a, const uint8_t *chunk, size_t length)
 {
+	const size_t header = ABORT_CAUSES + 4;
 	size_t text = 0;
 
-	if (length < 8)
+	if (length < header)
 		return;
-	a->error = chunk[4] << 8 | chunk[5];
-	for (size_t i = 8; i < length && text < sizeof a->text - 1; i++)
+	a->error = chunk[ABORT_CAUSES] << 8 | chunk[ABORT_CAUSES + 1];
+	for (size_t i = header; i < length && text < sizeof a->text - 1; i++)
 		if (chunk[i] > ' ' && chunk[i] < 127)
 			a->text[text++] = chunk[i];
 		else if (chunk[i] == ' ')
