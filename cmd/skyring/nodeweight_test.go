@@ -36,6 +36,11 @@ func TestNodeWeight(t *testing.T) {
 		t.Errorf("%v\n%s", err, text)
 	}
 
+	text, err = output(t, "status", "--nats", in.nats)
+	if err != nil || !strings.Contains(text, "1000 (to 1200)") {
+		t.Errorf("%v\n%s", err, text)
+	}
+
 	text, err = output(t, "node", "weight", "p1", "3000", "--now", "--nats", in.nats)
 	if err != nil || !strings.Contains(text, "warning: this moves about 25.0 % of the stations") || !strings.Contains(text, "p1 announces a capacity of 3000 messages a second\n") {
 		t.Errorf("%v\n%s", err, text)

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -85,7 +84,7 @@ func (o *ringOptions) with(cmd *cobra.Command, do func(ctx context.Context, by *
 // ring asks for the ring of the dispatchers.
 func (o *operator) ring(ctx context.Context, limit time.Duration) (*ringSource, error) {
 	s, err := o.survey(ctx, limit)
-	if err == nil && !s.agreed() {
+	if err == nil && s.disagreement() != nil {
 		s, err = o.surveyAgain(ctx, limit)
 	}
 
@@ -94,8 +93,8 @@ func (o *operator) ring(ctx context.Context, limit time.Duration) (*ringSource, 
 		return nil, err
 	case len(s.dispatchers) == 0:
 		return nil, fmt.Errorf("%w\n--nodes ID=CAPACITY,... shows the ring of nodes that you name", o.nobody("dispatcher"))
-	case !s.agreed():
-		return nil, errors.New("the dispatchers do not have the same ring: 'skyring status' shows them")
+	case s.disagreement() != nil:
+		return nil, fmt.Errorf("%w: 'skyring status' shows them", s.disagreement())
 	}
 
 	return newRingSource(s.dispatchers[0]), nil

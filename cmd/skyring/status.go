@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -23,10 +24,10 @@ func statusCommand() *cobra.Command {
 		Use:   "status",
 		Short: "what dispatchers and processors are doing",
 		Long: `Asks all dispatchers and processors of the namespace over NATS and shows their load, the nodes as
-dispatchers see them, whether all dispatchers have the same ring, and alarms.
+dispatchers see them, whether all dispatchers have the same ring and policy, and alarms.
 
-It fails when no dispatcher or no processor answers, and when dispatchers have different rings for longer
-than a heartbeat. Alarms alone do not make it fail.
+It fails when no dispatcher or no processor answers, and when dispatchers have different policies, or different rings
+for longer than a heartbeat. Alarms alone do not make it fail.
 
 Without --nats it takes the NATS of the configuration, or that of a running 'skyring up' on this machine.`,
 		Example: `  skyring status
@@ -46,7 +47,7 @@ Without --nats it takes the NATS of the configuration, or that of a running 'sky
 
 func showStatus(ctx context.Context, w io.Writer, by *operator, timeout time.Duration, asJSON bool) error {
 	s, err := by.survey(ctx, timeout)
-	if err == nil && !s.agreed() {
+	if err == nil && s.disagreement() != nil {
 		s, err = by.surveyAgain(ctx, timeout)
 	}
 
@@ -90,11 +91,7 @@ func (o *operator) judge(s *survey) error {
 		faults = append(faults, o.nobody("processor"))
 	}
 
-	if !s.agreed() {
-		faults = append(faults, errors.New("the dispatchers do not have the same ring"))
-	}
-
-	return errors.Join(faults...)
+	return errors.Join(append(faults, s.disagreement())...)
 }
 
 // report is a survey as it is shown, and as --json promises it to other programs.
@@ -107,8 +104,20 @@ type report struct {
 }
 
 type ringReport struct {
-	Agreed    bool      `json:"agreed"`    // all dispatchers have the same
+	Agreed    bool      `json:"agreed"`    // all dispatchers have the same, and the same policy
+	Policies  []string  `json:"policies"`  // that dispatchers pick nodes by
 	Checksums []bus.Hex `json:"checksums"` // those that there are; 0: no ring yet
+}
+
+func newRingReport(s *survey) ringReport {
+	return ringReport{
+		Agreed: s.disagreement() == nil, Policies: append([]string{}, s.policies()...), Checksums: append([]bus.Hex{}, s.checksums()...),
+	}
+}
+
+// exists tells that some dispatcher picks by a ring.
+func (r *ringReport) exists() bool {
+	return slices.ContainsFunc(r.Checksums, func(sum bus.Hex) bool { return sum != 0 })
 }
 
 type nodeReport struct {
@@ -126,7 +135,7 @@ type alarmReport struct {
 
 func newReport(namespace bus.Namespace, s *survey) *report {
 	r := &report{
-		Namespace: namespace, Ring: ringReport{Agreed: s.agreed(), Checksums: append([]bus.Hex{}, s.checksums()...)},
+		Namespace: namespace, Ring: newRingReport(s),
 		Dispatchers: append([]*bus.DispatcherStatus{}, s.dispatchers...), Nodes: []nodeReport{}, Alarms: []alarmReport{},
 	}
 

@@ -179,6 +179,36 @@ func TestStatusFailsWhenDispatchersDisagree(t *testing.T) {
 	}
 }
 
+// Policies without a ring have the same checksum, 0, so that it does not tell them apart.
+func TestStatusTellsPoliciesApart(t *testing.T) {
+	nats, redis := backbone(t)
+	in := &installation{nats: nats, redis: redis, processors: map[string]*process{}}
+	in.add(t, "p1")
+
+	dispatcher := func(id, policy string) {
+		d := startProcess(t, "dispatcher", "--id", id, "--nats", nats, "--listen", freeUDP(t), "--log-format", "json",
+			"--set", "dispatcher.cpuThreshold=0", "--set", "dispatcher.policy="+policy)
+		d.await(t, `"message":"dispatcher serves"`)
+	}
+
+	dispatcher("d1", "paper")
+	in.settled(t, "p1", "open")
+
+	text, err := output(t, "status", "--nats", nats)
+	if err != nil || !strings.Contains(text, "policy: paper on all dispatchers, which has no ring") ||
+		strings.Contains(text, "0000000000000000") || strings.Contains(text, " 0.0 %") {
+		t.Errorf("%v\n%s", err, text)
+	}
+
+	dispatcher("d2", "least-connections")
+
+	text, err = output(t, "status", "--nats", nats)
+	if exitCode(err) != exitFailed || !strings.Contains(text, "policy: DIFFERS between dispatchers: least-connections, paper") ||
+		!strings.Contains(text, "dispatcher.policy must be the same") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
+
 // A drained node gets nothing, stays so when it is started again, and returns.
 func TestDrainOutlivesTheProcess(t *testing.T) {
 	in := install(t, 2)

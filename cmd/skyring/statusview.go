@@ -7,8 +7,11 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+	"strings"
 	"text/tabwriter"
 	"time"
+
+	"skyring/ring/policy"
 )
 
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
@@ -28,8 +31,13 @@ func (r *report) printDispatchers(w io.Writer) error {
 			state = "drains"
 		}
 
+		checksum := "-"
+		if d.Checksum != 0 {
+			checksum = d.Checksum.String()
+		}
+
 		_, printErr := fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%.0f\t%s\t%s\n", d.ID, uptime(d.Uptime), d.Address,
-			d.Associations, d.Unanswered, d.MessagesPerSecond, d.Checksum, state)
+			d.Associations, d.Unanswered, d.MessagesPerSecond, checksum, state)
 		err = errors.Join(err, printErr)
 	}
 
@@ -37,12 +45,18 @@ func (r *report) printDispatchers(w io.Writer) error {
 }
 
 func (r *report) printRing(w io.Writer) error {
-	text := "\nring: the same on all dispatchers\n\n"
-	if !r.Ring.Agreed {
-		text = "\nring: DIFFERS between dispatchers\n\n"
+	text := "ring: the same on all dispatchers"
+
+	switch policies := strings.Join(r.Ring.Policies, ", "); {
+	case len(r.Ring.Policies) > 1:
+		text = "policy: DIFFERS between dispatchers: " + policies
+	case !r.Ring.Agreed:
+		text = "ring: DIFFERS between dispatchers"
+	case !r.Ring.exists() && policies != "" && policies != policy.Default:
+		text = "policy: " + policies + " on all dispatchers, which has no ring"
 	}
 
-	_, err := io.WriteString(w, text)
+	_, err := fmt.Fprintf(w, "\n%s\n\n", text)
 
 	return err
 }
@@ -65,8 +79,13 @@ func (r *report) printNodes(w io.Writer) error {
 			drained = "yes"
 		}
 
-		_, printErr := fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%.1f %%\t%s\t%s\t%s\t%s\n",
-			n.ID, up, n.state(), n.Capacity, 100*n.Share, inFlight, rate, response, drained)
+		share := "-"
+		if r.Ring.exists() {
+			share = fmt.Sprintf("%.1f %%", 100*n.Share)
+		}
+
+		_, printErr := fmt.Fprintf(table, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\n",
+			n.ID, up, n.state(), n.capacity(), share, inFlight, rate, response, drained)
 		err = errors.Join(err, printErr)
 	}
 
@@ -87,6 +106,15 @@ func (r *report) printAlarms(w io.Writer) error {
 	}
 
 	return err
+}
+
+// capacity is what a node announces, and where that is on its way to.
+func (n *nodeReport) capacity() string {
+	if n.CapacitySteps == 0 {
+		return strconv.FormatUint(uint64(n.Capacity), 10)
+	}
+
+	return fmt.Sprintf("%d (to %d)", n.Capacity, n.CapacityTarget)
 }
 
 func uptime(seconds float64) string {

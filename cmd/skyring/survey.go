@@ -144,8 +144,31 @@ func (s *survey) checksums() []bus.Hex {
 	return slices.Sorted(maps.Keys(seen))
 }
 
-// agreed tells that all dispatchers have the same ring.
-func (s *survey) agreed() bool { return len(s.checksums()) <= 1 }
+// policies are the different ones that dispatchers pick nodes by; one that says none is left out.
+func (s *survey) policies() []string {
+	seen := map[string]bool{}
+
+	for _, d := range s.dispatchers {
+		if d.Policy != "" {
+			seen[d.Policy] = true
+		}
+	}
+
+	return slices.Sorted(maps.Keys(seen))
+}
+
+// disagreement says what dispatchers have that is not the same, nil: nothing. Policies without a ring all have
+// checksum 0, so that it alone does not tell them apart.
+func (s *survey) disagreement() error {
+	switch policies := s.policies(); {
+	case len(policies) > 1:
+		return fmt.Errorf("the dispatchers pick nodes by different policies (%s): dispatcher.policy must be the same", strings.Join(policies, ", "))
+	case len(s.checksums()) > 1:
+		return errors.New("the dispatchers do not have the same ring")
+	default:
+		return nil
+	}
+}
 
 // node is what a processor said, nil: it did not answer.
 func (s *survey) node(id string) *bus.NodeStatus {
