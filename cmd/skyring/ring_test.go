@@ -61,6 +61,26 @@ func TestRingOfNamedNodes(t *testing.T) {
 	}
 }
 
+func TestPictureHasRoomForLongNames(t *testing.T) {
+	t.Parallel()
+
+	file := filepath.Join(t.TempDir(), "ring.svg")
+	if text, err := output(t, "ring", "show", "--nodes", "p1,gateway-north-with-a-long-name", "-o", file); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+
+	text, err := os.ReadFile(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	for _, want := range []string{">gateway-no…long-name  50.00 %", ">gate…name<"} {
+		if !strings.Contains(string(text), want) {
+			t.Errorf("the picture lacks %q", want)
+		}
+	}
+}
+
 func TestPreviewOfAChange(t *testing.T) {
 	t.Parallel()
 
@@ -76,7 +96,12 @@ func TestPreviewOfAChange(t *testing.T) {
 		t.Errorf("a fourth node moves %+v", m)
 	}
 
-	text, err := output(t, "ring", "preview", "--nodes", "p1,p2", "--remove", "p2", "--weight", "p1=7")
+	text, err := output(t, "ring", "preview", "--nodes", "p1,p2", "--remove", "p2", "--weight", "p2=7")
+	if err == nil || !strings.Contains(text, "--remove p2: --weight changes this node") {
+		t.Errorf("%v: %s", err, text)
+	}
+
+	text, err = output(t, "ring", "preview", "--nodes", "p1,p2", "--remove", "p2", "--weight", "p1=7")
 	if err != nil || !strings.Contains(text, "50.00 % of all keys would move; 50.00 % have to") {
 		t.Errorf("%v: %s", err, text)
 	}
@@ -89,7 +114,8 @@ func TestExplanationOfAPick(t *testing.T) {
 		args []string
 		want []string
 	}{
-		{[]string{"17", "--nodes", "p1"}, []string{"station:0000000000000011", "home      slot", "p1 takes it (home)"}},
+		{[]string{"17", "--nodes", "p1"}, []string{"station:0000000000000017,", "home      slot", "p1 takes it (home)"}},
+		{[]string{"station:00a1", "--nodes", "p1"}, []string{"station:00000000000000a1,"}},
 		{[]string{"17", "--nodes", "p1,p2", "--at-limit", "p1", "--ineligible", "p2"}, []string{"p2, ineligible", "p1 takes it (best-weight)"}},
 		{[]string{"pool:3", "--nodes", "p1", "--ineligible", "p1"}, []string{"nobody takes it"}},
 	} {
@@ -122,6 +148,8 @@ func TestRingRefusesInSentences(t *testing.T) {
 		{"preview --nodes p1 --add p1=5", "--weight p1=5 would change its capacity"},
 		{"explain nonsense --nodes p1", "is no session key"},
 		{"explain 17 --nodes p1 --at-limit p2", "--at-limit p2: the ring has no such node"},
+		{"explain 17 --nodes p1,p2 --at-limit p1 --ineligible p1", "--at-limit p1: --ineligible names this node, too"},
+		{"explain 0 --nodes p1", "is no session key"},
 		{"explain 17 --at-limit p1", "need --nodes"},
 		{"explain", "KEY is missing"},
 	} {
@@ -152,6 +180,10 @@ func TestRingOfARunningDispatcher(t *testing.T) {
 	}
 
 	text, err := output(t, "ring", "explain", "17", "--nats", in.nats)
+	if one, two := strings.Index(text, "\np1 "), strings.Index(text, "\np2 "); one < 0 || two < one {
+		t.Errorf("nodes are not in the order of their ids:\n%s", text)
+	}
+
 	if err != nil || !strings.Contains(text, "takes it (home)") || !strings.Contains(text, "dispatcher d1, policy skyring") {
 		t.Errorf("%v: %s", err, text)
 	}

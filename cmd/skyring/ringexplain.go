@@ -25,7 +25,8 @@ func ringExplainCommand() *cobra.Command {
 		Use:   "explain KEY",
 		Short: "why the messages of a key go to the node they go to",
 		Long: `Shows each step of the pick for a key: its home, the nodes that were skipped and why, the one that was taken and how.
-A key is written as 'skyring session list' shows it, such as station:0000000000000017; a number alone is a station's id.
+A key is written as 'skyring session list' shows it, such as pool:7; a number alone is a station's id, in hexadecimal as
+for 'skyring station': 17 is station:0000000000000017.
 
 Without --nodes each running dispatcher explains what it would do with the next message of the key: by its own counts, its
 policy, and the node that the key is bound to. With --nodes all are open and idle but those that --at-limit and --ineligible name.`,
@@ -60,18 +61,18 @@ policy, and the node that the key is bound to. With --nodes all are open and idl
 	return cmd
 }
 
-// parseSessionKey reads a key, or a station's id.
+// parseSessionKey reads a key, or a station's id as all commands take it.
 func parseSessionKey(text string) ([]byte, error) {
-	if id, err := strconv.ParseUint(text, 10, 64); err == nil {
-		return key.Station(nil, id), nil
-	}
-
 	k, err := key.Parse(text)
-	if err != nil {
-		return nil, fmt.Errorf("%q is no session key: write it as 'skyring session list' shows it, such as station:0000000000000017, or a station's id (%w)", text, err)
+	if err == nil {
+		return k, nil
 	}
 
-	return k, nil
+	if id, notStation := parseStation(text); notStation == nil {
+		return key.Station(nil, uint64(id)), nil
+	}
+
+	return nil, fmt.Errorf("%q is no session key: write it as 'skyring session list' shows it, such as station:0000000000000017, or a station's id (%w)", text, err)
 }
 
 // assumedStates are nodes that are not open.
@@ -88,6 +89,12 @@ func (a *assumedStates) apply(s *ringSource, r *ring.Ring) error {
 			} else {
 				faults = append(faults, s.absent(flag, id))
 			}
+		}
+	}
+
+	for _, id := range a.atLimit {
+		if slices.Contains(a.ineligible, id) {
+			faults = append(faults, fmt.Errorf("--at-limit %s: --ineligible names this node, too", id))
 		}
 	}
 

@@ -21,6 +21,8 @@ const (
 	legendLine    = 22
 	sectors       = 1024 // slots drawn, evenly taken from all
 	legendMost    = 28   // nodes in the legend
+	legendName    = 20   // characters of a node's id there
+	segmentName   = 9    // and in its share
 )
 
 // picture draws a ring: outside slots with their owners, inside the nodes' shares.
@@ -84,7 +86,7 @@ func (p *picture) shares(canvas *svg.SVG) {
 
 		if n.Share > 0.025 {
 			x, y := point(float64(sharesInner+sharesOuter)/2, at+n.Share/2)
-			canvas.Text(int(x), int(y)+5, n.ID, "text-anchor:middle;fill:white")
+			canvas.Text(int(x), int(y)+5, shortened(n.ID, segmentName), "text-anchor:middle;fill:white")
 		}
 
 		at += n.Share
@@ -108,7 +110,7 @@ func (p *picture) legend(canvas *svg.SVG) {
 		}
 
 		canvas.Rect(x, y-12, 14, 14, p.fill(i))
-		canvas.Text(x+22, y, fmt.Sprintf("%s  %.2f %%  %s", n.ID, 100*n.Share, n.State))
+		canvas.Text(x+22, y, fmt.Sprintf("%s  %.2f %%  %s", shortened(n.ID, legendName), 100*n.Share, n.State))
 	}
 }
 
@@ -122,6 +124,15 @@ func (p *picture) fill(node int) string {
 	}
 
 	return fmt.Sprintf("fill:hsl(%d,%d%%,%d%%)", hue, saturation, lightness)
+}
+
+// shortened is an id of at most so many characters: the ends tell more than the middle.
+func shortened(id string, most int) string {
+	if len(id) <= most {
+		return id
+	}
+
+	return id[:most/2] + "…" + id[len(id)-(most-most/2-1):]
 }
 
 // arc is the path of a piece of a band between two radii, from and to in turns of the circle.

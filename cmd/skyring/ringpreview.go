@@ -77,6 +77,12 @@ func (c *ringChange) apply(s *ringSource) (*ringSource, error) {
 	}
 
 	for _, id := range c.remove {
+		if slices.ContainsFunc(c.weight, func(n ring.Node) bool { return n.ID == id }) {
+			faults = append(faults, fmt.Errorf("--remove %s: --weight changes this node; it cannot go, too", id))
+
+			continue
+		}
+
 		if i := place(id); i >= 0 {
 			after.nodes = slices.Delete(after.nodes, i, i+1)
 		} else {

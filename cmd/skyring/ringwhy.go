@@ -33,6 +33,8 @@ func (o *operator) explain(ctx context.Context, w io.Writer, k []byte, limit tim
 	}
 
 	for _, e := range answers {
+		slices.SortFunc(e.Nodes, func(a, b bus.NodeView) int { return cmp.Compare(a.ID, b.ID) })
+
 		if err := printWhy(w, e); err != nil {
 			return err
 		}
