@@ -1,6 +1,7 @@
 package realrun
 
 import (
+	"context"
 	"fmt"
 	"sync"
 	"time"
@@ -17,6 +18,9 @@ type outcome struct {
 
 // board is where answers are put down. It is safe for use by the goroutines of all associations.
 type board struct {
+	// static
+	places chan struct{} // one token for each message without an answer; full: the generator waits. nil: there may be any number
+
 	mu       sync.Mutex
 	outcomes []outcome     // by sequence-1; guarded by mu
 	waiting  int           // messages without an answer; guarded by mu
@@ -57,10 +61,63 @@ func (b *board) deliver(m transport.Message) {
 		return
 	}
 
+	if b.places != nil {
+		<-b.places // the message's own: it is there
+	}
+
 	o.answered, o.answer = now, a
 	if b.waiting--; b.waiting == 0 {
 		close(b.complete)
 	}
+}
+
+// reserve waits until there may be one more message without an answer.
+func (b *board) reserve(ctx context.Context) error {
+	if b.places == nil {
+		return nil
+	}
+
+	late := time.NewTimer(patience)
+	defer late.Stop()
+
+	select {
+	case b.places <- struct{}{}:
+		return nil
+	case <-late.C:
+		return fmt.Errorf("no answer came in %v", patience)
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// await waits until all messages have their answers, or none came for long: after tells what is missing.
+func (b *board) await(ctx context.Context, complete <-chan struct{}) error {
+	late := time.NewTicker(patience)
+	defer late.Stop()
+
+	for left := b.left(); ; {
+		select {
+		case <-complete:
+			return nil
+		case <-late.C:
+			now := b.left()
+			if now == left {
+				return nil
+			}
+
+			left = now
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+// left is how many messages have no answer.
+func (b *board) left() int {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+
+	return b.waiting
 }
 
 // after returns the outcomes of messages after a sequence, and an error if not each has one answer.

@@ -25,6 +25,10 @@ type Config struct {
 	Service  time.Duration // mean of the work, to which all times are scaled; 0: as the scenario has it. Short ones drown in the machine's noise
 	Messages int           // after a warm-up of a fifth of them; a round takes 1.2 times that over the arrival rate
 
+	// MostUnanswered is how many messages may wait for their answers before the generator waits too; 0: any number. With a bound a slow machine has all the time it
+	// needs: stations stay where they would, but responses say nothing, and the idle way is not measured.
+	MostUnanswered int
+
 	// Dir is where the private redis-servers keep their data, in a folder for each round.
 	Dir string
 }
@@ -52,6 +56,7 @@ func (c Config) Validate() error {
 	check(c.Seeds >= 1 && c.Seeds <= maxSeeds, "seeds: %d is out of 1..%d", c.Seeds, maxSeeds)
 	check(c.Messages >= 1 && c.Messages <= maxMessages, "messages: %d is out of 1..%d", c.Messages, maxMessages)
 	check(c.Service == 0 || c.Service >= time.Millisecond && c.Service <= maxService, "service: %v is out of 1ms..%v", c.Service, maxService)
+	check(c.MostUnanswered >= 0, "mostUnanswered: %d: want 1 or more, or 0 for any number", c.MostUnanswered)
 	check(c.Dir != "", "dir: missing: a folder for the private redis-servers is right")
 	check(len(c.Policies) > 0, "policies: none: want some of the scenario's")
 

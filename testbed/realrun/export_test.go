@@ -29,7 +29,8 @@ func Played(messages []simulate.Message, answers []Answered) *played {
 	began := time.Now()
 	p := &played{messages: messages, began: began}
 
-	for _, a := range answers {
+	for i, a := range answers {
+		p.sent = append(p.sent, messages[i].At)
 		p.outcomes = append(p.outcomes, outcome{answered: began.Add(a.At), answers: 1, answer: answer{node: a.Node, ordinal: a.Ordinal}})
 	}
 
@@ -49,7 +50,9 @@ func (p *played) Conserved(nodes int) error { return p.conserved(nodes) }
 func FiguresOf(r simulate.Result) compare.Figures { return figuresOf(r) }
 
 // NewNode makes a node's handler.
-func NewNode(index int, stop <-chan struct{}) processor.Handler { return newNode(index, stop) }
+func NewNode(index int, stop <-chan struct{}) processor.Handler { //nolint:ireturn // the handler of a processor is what it is
+	return newNode(index, stop)
+}
 
 // Again is how many messages a node handled twice.
 func Again(h processor.Handler) int { return h.(*node).done().again }

@@ -11,7 +11,7 @@ import (
 
 const (
 	lead     = 20 * time.Millisecond // from the decision to begin to the begin
-	patience = 30 * time.Second      // for answers, after the last message
+	patience = 30 * time.Second      // for one more answer
 	streams  = 16                    // that the stations of an association share
 )
 
@@ -40,8 +40,10 @@ func (g *generator) listen(ctx context.Context, in *installation) {
 type played struct {
 	messages []simulate.Message
 	outcomes []outcome
+	sent     []time.Duration // from the beginning
 	began    time.Time
-	stall    time.Duration // longest that a message was sent too late
+	late     time.Duration // by which messages were sent too late, on average
+	stall    time.Duration // and at most
 }
 
 // response is from when a message was due to its answer.
@@ -53,7 +55,7 @@ func (p *played) answered(i int) time.Duration { return p.outcomes[i].answered.S
 // play sends messages, of which there is one at least, at their times, whether answers come or not. Errors: not each was answered once; ctx has ended.
 func (g *generator) play(ctx context.Context, messages []simulate.Message) (played, error) {
 	before, complete := g.board.expect(len(messages))
-	p := played{messages: messages, began: time.Now().Add(lead)}
+	p := played{messages: messages, sent: make([]time.Duration, len(messages)), began: time.Now().Add(lead)}
 
 	due := time.NewTimer(lead)
 	defer due.Stop()
@@ -67,20 +69,22 @@ func (g *generator) play(ctx context.Context, messages []simulate.Message) (play
 			return p, context.Cause(ctx)
 		}
 
-		p.stall = max(p.stall, time.Since(p.began.Add(m.At)))
+		if err := g.board.reserve(ctx); err != nil {
+			return p, err
+		}
+
+		p.sent[i] = time.Since(p.began)
+		late := p.sent[i] - m.At
+		p.late += late / time.Duration(len(messages))
+		p.stall = max(p.stall, late)
 
 		if err := g.send(ctx, m, before+uint32(i)+1); err != nil { //nolint:gosec // bounded by Config
 			return p, fmt.Errorf("send message %d: %w", i+1, err)
 		}
 	}
 
-	due.Reset(patience)
-
-	select {
-	case <-complete:
-	case <-due.C: // the board tells what is missing
-	case <-ctx.Done():
-		return p, context.Cause(ctx)
+	if err := g.board.await(ctx, complete); err != nil {
+		return p, err
 	}
 
 	var err error

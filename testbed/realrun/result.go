@@ -32,9 +32,10 @@ type Round struct {
 	Policy string
 	Seed   uint64
 
+	// Simulated are of the same messages, but for SameNode, which is of 100,000.
 	Simulated, Real compare.Figures // Moved is not measured: no node comes or goes
 
-	Overlapping   float64 // share of messages that came while their station had another one in the system: they go to its node
+	Overlapping   float64 // share of messages that were sent while their station had another one in the system: they go to its node
 	SameNodeAlone float64 // of the others, the share on the node of their station's message before
 
 	Messages    int           // all of which were answered once, with an effect once
@@ -43,7 +44,8 @@ type Round struct {
 	Again       int           // messages handled twice, without work, since another node had changed their session
 	Resent      uint64        // messages that the dispatcher sent once more
 	OffHome     float64       // share of messages whose station is not where the ring has it, for the bound on keys of a node
-	Stall       time.Duration // longest that the generator itself was late with a message, for other things that the machine does
+	Late        time.Duration // by which the generator itself was late with messages, on average: the machine did other things
+	Stall       time.Duration // and at most
 	MachineLoad float64       // of the last minute, as the round began; 0: not known
 
 	nodes int

@@ -57,7 +57,7 @@ func (p *played) tally(load simulate.Config) compare.Figures {
 	return f
 }
 
-// alone is the share of messages that came while their station had another one in the system, which stay with that one's node whatever the policy, and the share of the
+// alone is the share of messages that were sent while their station had another one in the system, which stay with that one's node whatever the policy, and the share of the
 // others that went to the node of their station's message before.
 func (p *played) alone(load simulate.Config) (overlapping, sameNode float64) {
 	var repeated, overlaps, free, same float64
@@ -75,7 +75,7 @@ func (p *played) alone(load simulate.Config) (overlapping, sameNode float64) {
 		repeated++
 
 		switch {
-		case p.answered(before) > m.At:
+		case p.answered(before) > p.sent[i]:
 			overlaps++
 		case p.outcomes[before].answer.node == p.outcomes[i].answer.node:
 			same++
