@@ -7,11 +7,14 @@ import (
 	"io"
 	"os"
 	"text/tabwriter"
+	"time"
 
+	"github.com/rs/zerolog"
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
 	"skyring/testbed/compare"
+	"skyring/testbed/realrun"
 )
 
 // compareOptions are the flags of compare.
@@ -19,6 +22,7 @@ type compareOptions struct {
 	scenario string
 	settings compare.Settings
 	list     bool
+	real     bool
 	asJSON   bool
 	quiet    bool
 }
@@ -34,10 +38,12 @@ response, throughput, evenness, how often a station stays on its node, and what 
 intervals. Then it says of each published claim whether it was reproduced, refuted, or cannot be decided, and why.
 
 Responses are in mean service times. Each policy is charged what a pick of it costs on this machine, measured in the same run;
---pick-cost fixes that, so that results are the same everywhere. docs/policies.md explains the policies and the findings.`,
+--pick-cost fixes that, so that results are the same everywhere. --real runs the scenario small in real time, with real processors, NATS and Redis,
+and says how far the simulation was from it; it wants an idle machine and takes some minutes. docs/policies.md explains the policies and the findings.`,
 		Example: `  skyring compare --list
   skyring compare --scenario paper
-  skyring compare --scenario z-curve --seeds 20 --json`,
+  skyring compare --scenario z-curve --seeds 20 --json
+  skyring compare --scenario small --real`,
 		Args: exactArgs(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return options.run(cmd) },
 	}
@@ -45,6 +51,7 @@ Responses are in mean service times. Each policy is charged what a pick of it co
 	flags.StringVar(&options.scenario, "scenario", "", "the load, see --list")
 	flags.BoolVar(&options.list, "list", false, "list the scenarios")
 	flags.IntVar(&options.settings.Seeds, "seeds", options.settings.Seeds, "runs of each row, at least 2")
+	flags.BoolVar(&options.real, "real", false, "run it on real processors too, and compare; only for small")
 	flags.Float64Var(&options.settings.Scale, "scale", options.settings.Scale, "times the simulated time of each run, for a quick look")
 	flags.Float64Var(&options.settings.PickCost, "pick-cost", 0, "nanoseconds that a pick costs, whatever the policy; 0: as measured; negative: nothing")
 	flags.BoolVar(&options.asJSON, "json", false, "print a JSON object a row, with the claims about its policy")
@@ -57,10 +64,18 @@ func (o *compareOptions) run(cmd *cobra.Command) error {
 	switch {
 	case o.list && o.scenario != "":
 		return usagef("--list and --scenario do not go together")
+	case o.settings.Seeds == 0: // to package compare these two zeros are defaults
+		return usagef("--seeds is 0: at least 2 are right")
+	case o.settings.Scale == 0:
+		return usagef("--scale is 0: more than 0, at most 100 is right")
 	case o.list:
 		return o.printList(cmd.OutOrStdout())
 	case o.scenario == "":
 		return usagef("--scenario is missing: 'skyring compare --list' shows which there are")
+	}
+
+	if o.real {
+		return o.runReal(cmd)
 	}
 
 	bar := o.progress(cmd.ErrOrStderr())
@@ -76,6 +91,45 @@ func (o *compareOptions) run(cmd *cobra.Command) error {
 		return printLines(cmd.OutOrStdout(), report.Rows)
 	default:
 		return report.Text(cmd.OutOrStdout())
+	}
+}
+
+// runReal compares the simulation with a real run.
+func (o *compareOptions) runReal(cmd *cobra.Command) (err error) {
+	cfg := realrun.DefaultConfig()
+	if o.scenario != cfg.Scenario {
+		return usagef("--real needs --scenario %s: the others have events, bursts or users who wait, which a real run does not play", cfg.Scenario)
+	}
+
+	if cmd.Flags().Changed("seeds") {
+		cfg.Seeds = o.settings.Seeds
+	}
+
+	dir, err := temporaryDir(os.TempDir(), "skyring-real-", time.Now())
+	if err != nil {
+		return err
+	}
+
+	defer func() { err = errors.Join(err, dir.remove()) }()
+
+	cfg.Dir = dir.path
+
+	logs := DefaultLogConfig()
+	if o.quiet {
+		logs.Level = zerolog.ErrorLevel.String()
+	}
+
+	result, err := realrun.Run(cmd.Context(), cfg, newLogger(logs, cmd.ErrOrStderr()))
+
+	switch {
+	case cmd.Context().Err() != nil:
+		return errors.New("interrupted: there is no result")
+	case err != nil:
+		return err
+	case o.asJSON:
+		return printLines(cmd.OutOrStdout(), result.Rows())
+	default:
+		return result.Text(cmd.OutOrStdout())
 	}
 }
 
