@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/netip"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -122,7 +123,7 @@ func Launch(ctx context.Context, line []string) (*Peer, error) {
 		events:  make(chan Event, maxEvents), ended: make(chan struct{}),
 	}
 	p.process.Stderr = &p.stderr
-	p.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // where a test is killed, nobody else does it
+	p.process.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL} // see live
 	commands, err := p.process.StdinPipe()
 	if err != nil {
 		return nil, fmt.Errorf("start the peer: %w", err)
@@ -132,17 +133,26 @@ func Launch(ctx context.Context, line []string) (*Peer, error) {
 		return nil, fmt.Errorf("start the peer: %w", err)
 	}
 	p.commands = commands
-	if err := p.process.Start(); err != nil {
+	started := make(chan error, 1)
+	go p.live(ctx, out, started)
+	if err := <-started; err != nil {
 		return nil, fmt.Errorf("start the peer: %w", err)
 	}
-	go p.read(ctx, out)
 	return p, nil
 }
 
-// read hands events on until the process has ended.
-func (p *Peer) read(ctx context.Context, out io.Reader) {
+// live starts the process, and hands events on until it has ended. It keeps its thread all that time, because the kernel takes
+// the end of the thread that started the process for the end of ours, and the process then has to end as well.
+func (p *Peer) live(ctx context.Context, out io.Reader, started chan<- error) {
 	defer close(p.ended)
 	defer close(p.events)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	err := p.process.Start()
+	started <- err
+	if err != nil {
+		return
+	}
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
 		words := strings.Fields(lines.Text())
