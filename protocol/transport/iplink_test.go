@@ -23,6 +23,12 @@ func needsRoot(tb testing.TB) {
 	}
 }
 
+// host is an address of this machine that is this process's own: what a raw socket hears, others at its address hear too.
+func host(n byte) string {
+	pid := os.Getpid()
+	return netip.AddrFrom4([4]byte{127, byte(pid >> 8), byte(pid), n}).String()
+}
+
 func listenIP(tb testing.TB, addr string, allow ...netip.Prefix) *transport.IPLink {
 	tb.Helper()
 	link, err := transport.ListenIP(netip.MustParseAddr(addr), allow...)
@@ -51,7 +57,7 @@ func overIP(t *testing.T, serving, dialling *transport.IPLink) (server, client *
 
 func TestIPLoopback(t *testing.T) {
 	needsRoot(t)
-	server, _ := overIP(t, listenIP(t, "127.0.0.1"), listenIP(t, "127.0.0.2"))
+	server, _ := overIP(t, listenIP(t, host(1)), listenIP(t, host(2)))
 	if n := server.Stats().Count(transport.OwnPackets); n != 0 {
 		t.Errorf("%d own packets", n)
 	}
@@ -60,8 +66,8 @@ func TestIPLoopback(t *testing.T) {
 // Two associations between the same addresses are told apart by their SCTP ports, and a peer that restarts on them is known.
 func TestIPManyAndRestart(t *testing.T) {
 	needsRoot(t)
-	server, _ := startOn(t, listenIP(t, "127.0.0.3"), steady())
-	silent := &mute{Link: listenIP(t, "127.0.0.4")}
+	server, _ := startOn(t, listenIP(t, host(3)), steady())
+	silent := &mute{Link: listenIP(t, host(4))}
 	client, stop := startOn(t, silent, steady())
 	var old []*transport.Association
 	for port := range uint16(3) {
@@ -72,7 +78,7 @@ func TestIPManyAndRestart(t *testing.T) {
 	}
 	silent.silent.Store(true) // as killed
 	stop()
-	client, _ = startOn(t, listenIP(t, "127.0.0.4"), steady())
+	client, _ = startOn(t, listenIP(t, host(4)), steady())
 	dialled, err := client.Dial(deadline(t), server.LocalAddr(), transport.Dial{LocalPort: 4001, RemotePort: 2905})
 	if err != nil {
 		t.Fatal(err)
@@ -88,13 +94,13 @@ func TestIPManyAndRestart(t *testing.T) {
 // A raw socket hears its own packets where both ends are on one machine; and those of networks that are not allowed.
 func TestIPForeignAndOwnPackets(t *testing.T) {
 	needsRoot(t)
-	server, _ := startOn(t, listenIP(t, "127.0.0.5", prefixes("127.0.0.0/28")...), steady())
+	server, _ := startOn(t, listenIP(t, host(5), netip.PrefixFrom(netip.MustParseAddr(host(0)), 28)), steady())
 	for _, c := range []struct {
 		from    string
 		counter transport.Counter
 	}{
-		{"127.0.0.5", transport.OwnPackets},
-		{"127.0.0.77", transport.ForeignSources},
+		{host(5), transport.OwnPackets},
+		{host(77), transport.ForeignSources},
 	} {
 		link := listenIP(t, c.from)
 		init := packet.Header{SourcePort: 5, DestinationPort: 2905}.Append(nil)
@@ -143,7 +149,7 @@ func TestIPWithoutPermission(t *testing.T) {
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
 	cmd.Env = append(os.Environ(), childEnv+"="+childListensIP)
 	if os.Geteuid() == 0 {
-		binary := filepath.Join("/tmp", fmt.Sprintf("transport-test-%d", os.Getpid())) // nobody may read what `go test` builds
+		binary := filepath.Join(os.TempDir(), fmt.Sprintf("transport-test-%d", os.Getpid())) // nobody may read what `go test` builds
 		copied(t, os.Args[0], binary)
 		cmd.Path, cmd.Dir = binary, "/"
 		cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: 65534, Gid: 65534}}

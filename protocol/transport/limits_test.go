@@ -122,8 +122,7 @@ func TestAssociationsPerSource(t *testing.T) {
 	early := stations[2].cookie() // while there was room
 	stations[0].connect()
 	stations[1].connect()
-	first := accept(t, server)
-	accept(t, server)
+	both := []*transport.Association{accept(t, server), accept(t, server)}
 	wantNoResource := func(s *station) {
 		t.Helper()
 		h, c := s.expect(packet.TypeAbort)
@@ -140,7 +139,10 @@ func TestAssociationsPerSource(t *testing.T) {
 	}
 	elsewhere := newStationAt(t, server, netip.MustParseAddrPort("127.0.0.2:0"))
 	elsewhere.connect()
-	first.Abort("makes room")
+	for _, a := range both {
+		a.Abort("makes room")
+	}
+	stations[2].connect()
 	stations[3].connect()
 	stations[3].tag = 0x999 // a restart needs no more room
 	stations[3].connect()
