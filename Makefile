@@ -13,11 +13,14 @@ TOOLS           := redis-server:redis-server tshark:tshark systemd-analyze:syste
 
 .PHONY: help
 help: ## list these tasks
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 16
 
 .PHONY: build
 build: ## build bin/skyring
 	$(GO) build -trimpath -buildvcs=auto -o bin/skyring ./cmd/skyring
+
+# what interop-kernel needs besides; the kernel's package is downloaded by the test, and not installed
+KERNEL_TOOLS    := qemu-system-x86_64:qemu-system-x86 busybox:busybox-static modprobe:kmod /usr/share/seabios:seabios
 
 .PHONY: deps
 deps: ## install what the tests need and this machine lacks (Debian packages, as root)
@@ -60,6 +63,15 @@ bench-ring: ## the ring beside other projects' ways to place keys, in one proces
 .PHONY: interop
 interop: deps ## SCTP with usrsctp, both directions
 	CI=true $(GO) test -count=1 -v ./testbed/interop/...
+
+.PHONY: interop-kernel
+interop-kernel: ## SCTP with the Linux kernel's, under qemu (installs qemu, downloads a kernel; takes minutes)
+	$(MAKE) deps TOOLS="$(TOOLS) $(KERNEL_TOOLS)"
+	CI=true $(GO) test -tags interopkernel -count=1 -v -timeout 40m -run 'Kernel' ./testbed/interop/
+
+.PHONY: flood
+flood: ## what floods leave of a live association's rate, INIT, garbage, spoofed packets and DTLS hellos
+	$(GO) test -run '^$$' -bench 'Flood' -benchtime 1x ./protocol/transport
 
 .PHONY: lint
 lint: ## golangci-lint, pinned
