@@ -1,0 +1,6 @@
+//go:build race
+
+package transport_test
+
+// raced tells that the race detector slows all down.
+const raced = true
