@@ -12,5 +12,6 @@
 // the stragglers: an association that has lost its last packet waits a second and more for the retransmission.
 //
 // Only one contestant exists at a time, so that none pays for the memory or the timers of another. Ratios are medians of
-// the rounds' own ratios, so that what disturbs the machine for longer than a round disturbs both sides of it alike.
+// the rounds' own ratios, so that what disturbs the machine for longer than a round disturbs both sides of it alike. The heap
+// never is smaller than 32 MB, so that the collector takes the same from all of Go.
 package sctpbench
