@@ -74,15 +74,20 @@ func BenchmarkPick(b *testing.B) {
 
 func BenchmarkSetLoad(b *testing.B) {
 	for _, n := range []int{16, 1000} {
-		b.Run(fmt.Sprintf("%d nodes", n), func(b *testing.B) {
-			r := build(b, members(n), ring.DefaultConfig())
+		for _, state := range []ring.State{ring.Open, ring.AtLimit} {
+			b.Run(fmt.Sprintf("%d nodes/%v", n, state), func(b *testing.B) {
+				r := build(b, members(n), ring.DefaultConfig())
+				for i := range n {
+					r.SetState(i, state)
+				}
 
-			i := 0
-			for b.Loop() {
-				r.SetLoad(i%n, uint32(i%97), 100, math.MaxUint32)
-				i++
-			}
-		})
+				i := 0
+				for b.Loop() {
+					r.SetLoad(i%n, uint32(i%97), 100, math.MaxUint32)
+					i++
+				}
+			})
+		}
 	}
 }
 

@@ -5,7 +5,7 @@ package ring
 // it may take messages; else NoNode.
 func (c *condition) lastResort(avoid int) int {
 	best := int(c.best[1].Load())
-	if best != avoid && best != NoNode || avoid < 0 || avoid >= len(c.loads) {
+	if best != avoid || best == NoNode {
 		return best
 	}
 

@@ -69,6 +69,43 @@ func TestLastResortGoesByTheDominantResource(t *testing.T) {
 	}
 }
 
+// TestLoadsOfOpenNodesLeaveTheLastResortAlone: the one open node is avoided, so that the last resort chooses among the others, whatever the
+// loads of the open one were meanwhile; and it knows that one's load of now when there is no other.
+func TestLoadsOfOpenNodesLeaveTheLastResortAlone(t *testing.T) {
+	r := build(t, members(4), ring.Config{Bits: 8})
+
+	for i := 1; i < 4; i++ {
+		r.SetState(i, ring.AtLimit)
+	}
+
+	r.SetState(3, ring.Ineligible)
+	r.SetLoad(1, 49, 100, 200)
+	r.SetLoad(0, 94, 100, 200)
+	r.SetLoad(2, 89, 100, 200)
+
+	if got, want := r.Pick(1, 0), (ring.Choice{Node: 1, How: ring.BestWeight, Probes: 8}); got != want {
+		t.Errorf("got %+v, want %+v, which is less used than node 2", got, want)
+	}
+
+	for i := range 3 {
+		r.SetState(i, ring.Ineligible)
+	}
+
+	for _, hardCap := range []uint32{9, 200, 9} { // first as the node opens
+		r.SetLoad(0, 10, 5, hardCap)
+		r.SetState(0, ring.Open)
+
+		want := ring.Choice{Node: 0, How: ring.BestWeight, Probes: 8}
+		if hardCap == 9 {
+			want = ring.Choice{Node: ring.NoNode, How: ring.None, Probes: 8}
+		}
+
+		if got := r.Pick(1, 0); got != want {
+			t.Errorf("hard cap %d: got %+v, want %+v", hardCap, got, want)
+		}
+	}
+}
+
 // TestLastResortIsExact compares with fractions at the largest numbers there are.
 func TestLastResortIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {

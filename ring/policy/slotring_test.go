@@ -79,6 +79,10 @@ func TestSlotRingGoesByPressureAsItBecame(t *testing.T) {
 	p.SetReport(first, policy.Report{Pressure: 0.7}) // which knows of the messages in flight now
 	wantPick(t, p, q, second)
 
+	p.SetLoad(second, policy.Load{InFlight: 12, Limit: 1000, HardCap: 2000}) // 0.6 * 13/10
+	p.SetLoad(first, policy.Load{InFlight: 12, Limit: 1000, HardCap: 2000})  // 0.7 * 13/13
+	wantPick(t, p, q, first)
+
 	p.SetReport(first, policy.Report{})
 	wantPick(t, p, q, first)
 }
