@@ -76,7 +76,7 @@ func TestBenchSCTPUsage(t *testing.T) {
 		"--rounds 1001":            "rounds: 1001: 1 to 1000 is right",
 		"--raw":                    "--raw belongs to --json",
 		"--link --only skyring":    "--only does not go with --link",
-		"--link --rounds 21":       "rounds over a link: 21: 1 to 20 is right",
+		"--link --rounds 101":      "rounds over a link: 101: 1 to 100 is right",
 		"--json --raw --seconds x": `invalid argument "x"`,
 	} {
 		var stdout, stderr bytes.Buffer
