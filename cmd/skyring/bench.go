@@ -36,6 +36,10 @@ skyring is the ring as dispatchers have it, skyring-1pct one of 2^20 slots and e
 at their limit. 'make bench-ring' puts other projects' ways to place keys beside it.`,
 		Args: exactArgs(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if options.Rounds < 1 {
+				return usagef("--rounds is %d: at least 1 is right", options.Rounds)
+			}
+
 			rows, err := ringbench.Run(cmd.Context(), options)
 
 			switch {

@@ -25,6 +25,10 @@ func TestBenchRing(t *testing.T) {
 		t.Errorf("rows of %q", got)
 	}
 
+	if text, err := output(t, "bench", "ring", "--nodes", "16", "--rounds", "0"); exitCode(err) != exitUsage || !strings.Contains(text, "--rounds is 0") {
+		t.Errorf("%v\n%s", err, text)
+	}
+
 	text, err := output(t, "bench", "ring", "--nodes", "1")
 	if exitCode(err) != exitUsage || !strings.Contains(text, "nodes: 1: want 2..") {
 		t.Errorf("%v\n%s", err, text)

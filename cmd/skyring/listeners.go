@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -38,6 +39,10 @@ func (c *SCTPConfig) listeners() ([]transport.Listener, error) {
 		l, err := c.listener(strings.TrimSpace(text), allow)
 		if err == nil {
 			err = l.Validate()
+		}
+
+		if err == nil && l.Address.Port() != 0 && slices.ContainsFunc(all, func(other transport.Listener) bool { return other.Address == l.Address }) {
+			err = errors.New("this address is there twice")
 		}
 
 		if err != nil {

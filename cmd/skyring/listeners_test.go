@@ -26,6 +26,7 @@ func TestListenersRefusedInSentences(t *testing.T) {
 		{[]string{"sctp.listen=tls://127.0.0.1:1"}, "want udp, dtls or ip"},
 		{[]string{"sctp.listen=0.0.0.0:9899"}, "list the networks of yours"},
 		{[]string{"sctp.listen=127.0.0.1:1,dtls://127.0.0.1:2"}, "DTLS wants certificate, key and ca, or psk"},
+		{[]string{"sctp.listen=127.0.0.1:1,127.0.0.1:2,127.0.0.1:1"}, "this address is there twice"},
 		{[]string{"sctp.allow=10.0.0.1"}, "is no network"},
 		{[]string{"sctp.allow=10.0.0.1/8"}, "want 10.0.0.0/8"},
 		{[]string{"sctp.listen=dtls://127.0.0.1:2", "sctp.dtls.psk=/nowhere", "sctp.dtls.identity=x"}, "only for clients"},
