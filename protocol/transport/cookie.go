@@ -7,6 +7,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash"
 	"net/netip"
 	"time"
 )
@@ -55,14 +56,19 @@ const (
 	cookieIPv4       = 2
 )
 
-// cookieKey signs cookies. It lives as long as its endpoint and never leaves it.
-type cookieKey [sha256.Size]byte
+// cookieKey signs cookies. It lives as long as its endpoint and never leaves it. A flood makes it work for each packet, so
+// it keeps its memory; one goroutine at a time may use it.
+type cookieKey struct {
+	mac hash.Hash
+	sum [sha256.Size]byte
+}
 
-func newCookieKey() (k cookieKey, err error) {
-	if _, err := rand.Read(k[:]); err != nil {
-		return k, fmt.Errorf("make the cookie key: %w", err)
+func newCookieKey() (*cookieKey, error) {
+	var key [sha256.Size]byte
+	if _, err := rand.Read(key[:]); err != nil {
+		return nil, fmt.Errorf("make the cookie key: %w", err)
 	}
-	return k, nil
+	return &cookieKey{mac: hmac.New(sha256.New, key[:])}, nil
 }
 
 func (k *cookieKey) seal(c cookie) []byte {
@@ -93,7 +99,7 @@ func (k *cookieKey) seal(c cookie) []byte {
 // open checks the signature and reads the cookie; age, addresses and session are for the caller. The error is errBadCookie.
 func (k *cookieKey) open(b []byte) (cookie, error) {
 	end := len(b) - sha256.Size
-	if end < cookieFixedLen || len(b) > cookieMaxLen || !hmac.Equal(k.sign(nil, b[:end]), b[end:]) {
+	if end < cookieFixedLen || len(b) > cookieMaxLen || !hmac.Equal(k.sign(k.sum[:0], b[:end]), b[end:]) {
 		return cookie{}, errBadCookie
 	}
 	u16, u32 := binary.BigEndian.Uint16, binary.BigEndian.Uint32
@@ -135,7 +141,7 @@ func (c cookie) flags() (flags byte) {
 }
 
 func (k *cookieKey) sign(dst, body []byte) []byte {
-	mac := hmac.New(sha256.New, k[:])
-	mac.Write(body)
-	return mac.Sum(dst)
+	k.mac.Reset()
+	k.mac.Write(body)
+	return k.mac.Sum(dst)
 }

@@ -35,7 +35,6 @@ type Endpoint struct {
 	links   []Link
 	log     zerolog.Logger
 	pionLog *pionLogger
-	cookies cookieKey
 	begun   time.Time
 	table   *registry
 	backlog chan *Association // refuses when full
@@ -43,6 +42,7 @@ type Endpoint struct {
 
 	handling sync.Mutex // serialises the readers of links; what handle calls runs alone
 	answers  *answerLimits
+	cookies  *cookieKey
 
 	// safe for all
 	count    counters
