@@ -178,19 +178,20 @@ func (s *store) of(node string) int {
 
 // node is a processor of the test's own: it speaks the bus and keeps its effects in a store.
 type node struct {
-	t       *testing.T
-	id      string
-	conn    *bus.Conn
-	store   *store
-	state   atomic.Uint32 // bus.NodeState
-	deaf    atomic.Bool   // takes frames and answers nothing
-	reply   func(e *bus.Envelope) (bus.Reply, bool)
-	judge   func(e *bus.Envelope) bus.Answer // in place of store and reply
-	stop    context.CancelFunc
-	ended   chan struct{}
-	number  uint64
-	beats   uint64
-	beating sync.Mutex
+	t        *testing.T
+	id       string
+	conn     *bus.Conn
+	store    *store
+	state    atomic.Uint32 // bus.NodeState
+	capacity atomic.Uint32
+	deaf     atomic.Bool // takes frames and answers nothing
+	reply    func(e *bus.Envelope) (bus.Reply, bool)
+	judge    func(e *bus.Envelope) bus.Answer // in place of store and reply
+	stop     context.CancelFunc
+	ended    chan struct{}
+	number   uint64
+	beats    uint64
+	beating  sync.Mutex
 }
 
 const testNamespace = bus.Namespace("test")
@@ -204,6 +205,7 @@ func startNode(t *testing.T, url, id string, s *store) *node {
 		ended: make(chan struct{}), number: uint64(time.Now().UnixNano()),
 	}
 	n.state.Store(uint32(bus.Ready))
+	n.capacity.Store(100)
 
 	for subject, handle := range map[string]func(bus.Message){
 		testNamespace.Node(id): n.onFrame,
@@ -244,7 +246,7 @@ func (n *node) beat() {
 	defer n.beating.Unlock()
 
 	n.beats++
-	h := bus.Heartbeat{ID: n.id, Incarnation: n.number, Sequence: n.beats, State: bus.NodeState(n.state.Load()), Capacity: 100}
+	h := bus.Heartbeat{ID: n.id, Incarnation: n.number, Sequence: n.beats, State: bus.NodeState(n.state.Load()), Capacity: n.capacity.Load()}
 	_ = n.conn.Publish(testNamespace.Heartbeats(), "", h.Append(nil)) // fails while NATS is away
 }
 

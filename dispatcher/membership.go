@@ -130,21 +130,49 @@ func (d *Dispatcher) look() looked {
 
 // rebuild makes the policy of the present members while picks go on by the old one.
 func (d *Dispatcher) rebuild(members []ring.Node) {
-	p, err := policy.New(d.cfg.Policy, members, policy.Options{Ring: d.cfg.ring(), Seed: d.incarnation})
-	if err != nil {
-		d.log.Error().Err(err).Msg("nodes cannot be picked from as they are now, the old policy stays")
+	name := d.cfg.Policy
 
+	p, err := d.policy(name, members)
+	if err == nil {
+		d.unfit.Store(nil)
+	} else {
+		name, p = d.standIn(members, err)
+	}
+
+	if p == nil {
 		return
 	}
 
 	d.with(func(core *routing.Core, now time.Duration) { core.SetPolicy(now, p) })
 
-	l := d.log.Info().Str("policy", d.cfg.Policy).Int("nodes", p.Len())
+	l := d.log.Info().Str("policy", name).Int("nodes", p.Len())
 	if table, ok := p.(interface{ Checksum() uint64 }); ok {
 		l = l.Stringer("checksum", bus.Hex(table.Checksum()))
 	}
 
 	l.Msg("new ring")
+}
+
+func (d *Dispatcher) policy(name string, members []ring.Node) (policy.Policy, error) { //nolint:ireturn // which one it is depends on the configuration
+	return policy.New(name, members, policy.Options{Ring: d.cfg.ring(), Seed: d.incarnation})
+}
+
+// standIn is the default policy, where the configured one cannot pick from the nodes that there are: some cannot from capacities that are very far apart. Messages
+// go on, and an alarm says so. Where that one cannot either, nil: the old policy stays.
+func (d *Dispatcher) standIn(members []ring.Node, why error) (string, policy.Policy) { //nolint:ireturn // as policy
+	text := why.Error()
+	d.unfit.Store(&text)
+
+	p, err := d.policy(policy.Default, members)
+	if err != nil {
+		d.log.Error().Err(why).Msg("nodes cannot be picked from as they are now, the old policy stays")
+
+		return "", nil
+	}
+
+	d.log.Error().Err(why).Str("policy", policy.Default).Msg("the configured policy cannot pick from these nodes, another one does")
+
+	return policy.Default, p
 }
 
 func (d *Dispatcher) logEvent(e routing.Event) {

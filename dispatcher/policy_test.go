@@ -93,3 +93,34 @@ func TestUnknownPoliciesAreNamed(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// A policy that cannot pick from the nodes that there are leaves nobody unserved: the default one stands in, with an alarm, until it can.
+func TestUnfitPolicyIsStoodInFor(t *testing.T) {
+	url := startNATS(t, -1).ClientURL()
+	s := newStore()
+	startNode(t, url, "n1", s)
+
+	large := startNode(t, url, "n2", s)
+	large.capacity.Store(4_000_000_000) // forty million times the other's
+
+	cfg := testConfig("d1")
+	cfg.Policy = "even-ring"
+
+	f := startDispatcher(t, url, cfg)
+	f.ready(t, 2)
+
+	unfit := func() bool {
+		return slices.ContainsFunc(f.Status().Alarms, func(text string) bool {
+			return strings.Contains(text, "the configured policy cannot pick from the nodes that there are") && strings.Contains(text, "capacities closer to each other")
+		})
+	}
+	eventually(t, "an alarm", unfit)
+
+	one := stations(t, f, 1)[0]
+	one.listen()
+	one.send(0, unknownPPID, "x")
+	eventually(t, "a receipt", func() bool { return one.received() == 1 })
+
+	large.capacity.Store(100)
+	eventually(t, "the end of the alarm", func() bool { return !unfit() })
+}

@@ -58,6 +58,10 @@ func (d *Dispatcher) Status() bus.DispatcherStatus {
 		Nodes: make([]bus.NodeView, 0, len(s.Nodes)), Alarms: alarms(&s, d.conn.Stats(), starved),
 	}
 
+	if why := d.unfit.Load(); why != nil {
+		status.Alarms = append(status.Alarms, "the configured policy cannot pick from the nodes that there are: "+*why)
+	}
+
 	for i := range s.Nodes {
 		status.Nodes = append(status.Nodes, nodeView(&s.Nodes[i]))
 	}
