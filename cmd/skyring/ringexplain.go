@@ -142,6 +142,10 @@ func (e *explanation) print(w io.Writer) error {
 			verdict = "taken"
 		}
 
+		if p.Weight != nil {
+			verdict += fmt.Sprintf(" (weight %.3f)", *p.Weight)
+		}
+
 		lines = append(lines, fmt.Sprintf("%-9s slot %d is %s's: %s", step, p.Slot, p.ID, verdict))
 	}
 

@@ -151,7 +151,12 @@ func (c *Core) skipWords(n *node, s ring.Skip) string {
 	case ring.HardCapped:
 		return fmt.Sprintf("%d messages in flight, at its hard cap", n.inFlight)
 	case ring.LessWeight:
-		return fmt.Sprintf("weight %.3f, another has more: %s", n.weight(), c.words(n))
+		text := fmt.Sprintf("weight %.3f, another has more", n.weight())
+		if words := c.words(n); words != "" { // an open node needs none
+			text += ": " + words
+		}
+
+		return text
 	case ring.Avoided, ring.Taken:
 		return s.String()
 	default:
