@@ -8,6 +8,7 @@ import (
 	"net/netip"
 	"os"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -120,13 +121,16 @@ func garbagePackets(testing.TB, *livePair) (list [][]byte) {
 	return list
 }
 
-// corpusPackets are the shared fuzz corpora, as packets and as chunks under a wrong tag.
+// corpusPackets are the shared fuzz corpora, as packets and as chunks under a wrong tag; of long files the beginning, in
+// packets as long as they are on Ethernet. TestCorpora has the rest.
 func corpusPackets(tb testing.TB, live *livePair) (list [][]byte) {
 	tb.Helper()
 	const usrsctp = "sctplab+usrsctp"
 	for name, b := range corpus(tb, usrsctp+"/CORPUS_CONNECT/*", usrsctp+"/CORPUS_FRAGMENT/*", usrsctp+"/CORPUS_LISTEN/*") {
-		for _, chunks := range asChunks(name, b) {
-			list = append(list, append(live.header(live.wrongTag()), chunks...), append(live.header(0), chunks...))
+		for _, whole := range asChunks(name, b[:min(len(b), 8000)]) {
+			for chunks := range slices.Chunk(whole, 1400) {
+				list = append(list, append(live.header(live.wrongTag()), chunks...), append(live.header(0), chunks...))
+			}
 		}
 	}
 	return withChecksums(list)
