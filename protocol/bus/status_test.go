@@ -97,7 +97,7 @@ func TestCollectGathersTheAnswersOfAll(t *testing.T) {
 	for _, name := range []string{"a", "b"} {
 		c := connect(t, s)
 		if _, err := c.Subscribe("statuses", func(m bus.Message) {
-			if err := c.Publish(m.Reply, "", []byte(name)); err != nil {
+			if err := c.Publish(m.Reply, "", []byte(name)); err != nil && t.Context().Err() == nil { // the last answer may come as the test ends
 				t.Error(err)
 			}
 		}); err != nil {
