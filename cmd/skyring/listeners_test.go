@@ -108,7 +108,6 @@ func reaches(t *testing.T, link transport.Link, target string) {
 
 	cancel()
 	err = errors.Join(err, <-ended)
-
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", target, err, log.String())
 	}
