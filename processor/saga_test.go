@@ -390,7 +390,7 @@ func TestUnreadableRecordsThatWaitAreLeftAlone(t *testing.T) {
 	t.Parallel()
 	s := newSite(t)
 	n, d := s.quick("p"), s.dispatcher("d", 1)
-	committed(t, d.ask(n.id, to("a", 1, "arm 1 200")))
+	committed(t, d.ask(n.id, to("a", 1, "arm 1 3000")))
 	name := s.redisName("\xF0a")
 	blob := must[[]byte](t)(s.client().Get(t.Context(), name).Bytes())
 	blob[11]++
