@@ -5,4 +5,7 @@
 //	test --Start--> peer (C, usrsctp)
 //	  | \__ commands: send, echo, shutdown, abort; events: up, message, closed ... __/ |
 //	protocol/transport ------------- UDP on loopback, through testbed/link or not -----
+//
+// With the tag interopkernel the same cases, and some more, run against the SCTP of a Linux kernel, which package kernel boots
+// in a virtual machine: UDP through a NAT, UDP on cables, and IP protocol 132 on cables. That takes root, and 10 to 20 minutes.
 package interop
