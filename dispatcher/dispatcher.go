@@ -41,8 +41,8 @@ type Dispatcher struct {
 	reading  atomic.Int32 // associations whose reading has not ended
 	draining atomic.Bool
 	unfit    atomic.Pointer[string] // why the configured policy cannot pick from the nodes that there are, nil: it can
-	complete atomic.Bool   // all was answered when drained was closed
-	unread   atomic.Uint64 // messages that SCTP has acknowledged and nobody took, as the dispatcher ended
+	complete atomic.Bool            // all was answered when drained was closed
+	unread   atomic.Uint64          // messages that SCTP has acknowledged and nobody took, as the dispatcher ended
 
 	// set before drains is closed
 	answerBy time.Time

@@ -395,7 +395,7 @@ func TestPaceOfTheCapture(t *testing.T) {
 	var want []uint64
 
 	for i := range tr.Messages { // the two associations take turns, far enough apart
-		tr.Messages[i].Time = tr.Start.Add(time.Duration(i) * 40 * time.Second)
+		tr.Messages[i].Time = tr.Start.Add(time.Duration(i) * 200 * time.Second)
 		tr.Messages[i].Stream, tr.Messages[i].Unordered = 0, false
 		want = append(want, receipt.Hash(tr.Messages[i].Payload))
 	}
