@@ -67,7 +67,8 @@ interop: deps ## SCTP with usrsctp, both directions
 .PHONY: interop-kernel
 interop-kernel: ## SCTP with the Linux kernel's, under qemu (installs qemu, downloads a kernel; takes minutes)
 	$(MAKE) deps TOOLS="$(TOOLS) $(KERNEL_TOOLS)"
-	CI=true $(GO) test -tags interopkernel -count=1 -v -timeout 40m -run 'Kernel' ./testbed/interop/
+	apt-get update -qq
+	CI=true $(GO) test -tags interopkernel -count=1 -v -timeout 40m -parallel 3 -run 'Kernel' ./testbed/interop/
 
 .PHONY: flood
 flood: ## what floods leave of a live association's rate, INIT, garbage, spoofed packets and DTLS hellos
