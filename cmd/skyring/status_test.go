@@ -202,7 +202,12 @@ func TestStatusTellsPoliciesApart(t *testing.T) {
 
 	dispatcher("d2", "least-connections")
 
-	text, err = output(t, "status", "--nats", nats)
+	until(t, "both dispatchers answer", func() bool { // on a busy machine one may be too late
+		text, err = output(t, "status", "--nats", nats)
+
+		return strings.Contains(text, "d1 ") && strings.Contains(text, "d2 ")
+	})
+
 	if exitCode(err) != exitFailed || !strings.Contains(text, "policy: DIFFERS between dispatchers: least-connections, paper") ||
 		!strings.Contains(text, "dispatcher.policy must be the same") {
 		t.Errorf("%v\n%s", err, text)
