@@ -69,15 +69,7 @@ func TestCanaryDTLSListenerKeepsHellos(t *testing.T) {
 	}
 	_ = conn.Close()
 	// Counted by what ends with it: tests before may leave some that are about to end.
-	look := time.NewTicker(5 * time.Millisecond)
-	defer look.Stop()
-	for limit := time.After(10 * time.Second); during-runtime.NumGoroutine() < 3; {
-		select {
-		case <-look.C:
-		case <-limit:
-			t.Fatalf("a ClientHello costs %d goroutines only", during-runtime.NumGoroutine())
-		}
-	}
+	eventually(t, "three goroutines or more that a ClientHello costs", func() bool { return during-runtime.NumGoroutine() >= 3 })
 }
 
 // The memory where pion keeps the cookie that it expects: 20 bytes, at Conn.state.cookie (pionCookie).
