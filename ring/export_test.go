@@ -21,6 +21,3 @@ func Permute(id string, bits uint8, i uint32) uint32 {
 
 	return p.slot(i)
 }
-
-// Scramble returns the random number of a spill.
-func Scramble(x uint64) uint64 { return scramble(x) }

@@ -96,7 +96,7 @@ func (p *pool) spill(x uint64, avoid int) int {
 // rank returns the rank of x and the number of ranks there are.
 func (p *pool) rank(x uint64, avoid int) (rank, total uint64) {
 	total = p.without(avoid)
-	rank, _ = bits.Mul64(scramble(x), total)
+	rank, _ = bits.Mul64(Scramble(x), total)
 
 	return rank, total
 }
@@ -152,9 +152,9 @@ func (p *pool) first(avoid int) int {
 	return NoNode
 }
 
-// scramble makes the rank independent of the probes before, whose top bits a multiple
-// of x would repeat (finalizer of MurmurHash3, A. Appleby).
-func scramble(x uint64) uint64 {
+// Scramble spreads every bit of x over all others: a bijection (finalizer of MurmurHash3, A. Appleby). Here it makes the rank independent of
+// the probes before, whose top bits a multiple of x would repeat.
+func Scramble(x uint64) uint64 {
 	x ^= x >> 33
 	x *= 0xff51afd7ed558ccd
 	x ^= x >> 33

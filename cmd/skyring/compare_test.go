@@ -82,7 +82,7 @@ func TestCompareRefusesInSentences(t *testing.T) {
 		{"--scenario other", `"other" is no scenario: small, paper, `},
 		{"--scenario small --seeds 0", "--seeds is 0"},
 		{"--scenario small --scale 0", "--scale is 0"},
-		{"--scenario small --seeds 1", "1 seeds: an interval needs 2.."},
+		{"--scenario small --seeds 1", "seeds: 1: an interval needs 2.."},
 		{"--scenario small --scale -1", "scale -1: want more than 0"},
 	} {
 		text, err := output(t, append([]string{"compare"}, strings.Fields(c.args)...)...)

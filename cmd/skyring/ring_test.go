@@ -117,6 +117,7 @@ func TestExplanationOfAPick(t *testing.T) {
 		{[]string{"17", "--nodes", "p1"}, []string{"station:0000000000000017,", "home      slot", "p1 takes it (home)"}},
 		{[]string{"station:00a1", "--nodes", "p1"}, []string{"station:00000000000000a1,"}},
 		{[]string{"17", "--nodes", "p1,p2", "--at-limit", "p1", "--ineligible", "p2"}, []string{"p2, ineligible", "p1 takes it (best-weight)"}},
+		{[]string{"17", "--nodes", "p1,p2,p3", "--at-limit", "p2,p3"}, []string{"p1's: open, weight 0.999", "p1's: met before", "p1 takes it (chain)"}},
 		{[]string{"pool:3", "--nodes", "p1", "--ineligible", "p1"}, []string{"nobody takes it"}},
 	} {
 		text, err := output(t, append([]string{"ring", "explain"}, c.args...)...)

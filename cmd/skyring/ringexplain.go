@@ -131,6 +131,8 @@ func explain(w io.Writer, s *ringSource, k []byte, states assumedStates, asJSON 
 func (e *explanation) print(w io.Writer) error {
 	lines := []string{fmt.Sprintf("key       %s, hash %016x", e.Key, e.Query.Hash)}
 
+	met := map[string]bool{}
+
 	for i, p := range e.Probes {
 		step := "chain " + strconv.Itoa(i)
 		if i == 0 {
@@ -138,12 +140,15 @@ func (e *explanation) print(w io.Writer) error {
 		}
 
 		verdict := "skipped: " + p.Skip.String()
-		if p.Skip == ring.Taken {
-			verdict = "taken"
-		}
 
-		if p.Weight != nil {
-			verdict += fmt.Sprintf(" (weight %.3f)", *p.Weight)
+		switch {
+		case p.Weight == nil && p.Skip == ring.Taken:
+			verdict = "taken"
+		case p.Weight != nil && met[p.ID]: // the chain is followed until it has two different ones
+			verdict = "met before"
+		case p.Weight != nil:
+			verdict = fmt.Sprintf("open, weight %.3f", *p.Weight)
+			met[p.ID] = true
 		}
 
 		lines = append(lines, fmt.Sprintf("%-9s slot %d is %s's: %s", step, p.Slot, p.ID, verdict))

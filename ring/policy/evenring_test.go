@@ -82,7 +82,7 @@ func TestEvenRingBeforeAnyRefresh(t *testing.T) {
 }
 
 // eightDigits is a session whose number has enough digits for BKDR to reach the whole circle.
-func eightDigits(k uint64) policy.Query { return policy.SessionQuery(policy.Mix(k) % 100_000_000) }
+func eightDigits(k uint64) policy.Query { return policy.SessionQuery(ring.Scramble(k) % 100_000_000) }
 
 // spread is (max - min)/mean of the messages by capacity that nodes get of so many sessions.
 func spread(p policy.Policy, keys uint64) float64 {

@@ -56,6 +56,5 @@ var (
 	Numbers       = numbers
 	BKDR          = bkdr
 	JumpHash      = jumpHash
-	Mix           = mix
 	Back          = back
 )

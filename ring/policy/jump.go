@@ -36,7 +36,7 @@ func (p *jump) Pick(q Query) ring.Choice {
 			return later(n, try)
 		}
 
-		key = mix(key + fibonacci64)
+		key = ring.Scramble(key + fibonacci64)
 	}
 
 	for range p.nodes {
@@ -63,14 +63,4 @@ func jumpHash(key uint64, n int) int {
 	}
 
 	return int(bucket)
-}
-
-// mix spreads every bit of x over all others (finalizer of MurmurHash3, A. Appleby).
-func mix(x uint64) uint64 {
-	x ^= x >> 33
-	x *= 0xff51afd7ed558ccd
-	x ^= x >> 33
-	x *= 0xc4ceb9fe1a85ec53
-
-	return x ^ x>>33
 }

@@ -52,7 +52,7 @@ func (p *multiProbe) Pick(q Query) ring.Choice {
 	least, leastUsable := uint64(math.MaxUint64), uint64(math.MaxUint64)
 
 	for probe := range uint64(probes) {
-		at := uint32(mix(q.Hash+probe*fibonacci64) >> 32)
+		at := uint32(ring.Scramble(q.Hash+probe*fibonacci64) >> 32)
 		i := p.circle.first(at)
 		distance := uint64(p.circle[i].at - at) // modulo 2^32
 

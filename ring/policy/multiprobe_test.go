@@ -43,7 +43,7 @@ func nearest(vs []policy.VirtualNode, hash uint64, fits func(int) bool) int {
 	best, least := ring.NoNode, uint64(1)<<33
 
 	for probe := range uint64(21) {
-		at := uint32(policy.Mix(hash+probe*0x9E3779B97F4A7C15) >> 32)
+		at := uint32(ring.Scramble(hash+probe*0x9E3779B97F4A7C15) >> 32)
 		after, nearest := ring.NoNode, uint64(1)<<33
 
 		for _, v := range vs {

@@ -51,7 +51,7 @@ func (p *weightedRendezvous) Pick(q Query) ring.Choice {
 	least, leastUsable := math.Inf(1), math.Inf(1)
 
 	for i, seed := range p.seeds {
-		score := float64(p.negativeLog(mix(q.Hash^seed))) * p.inverse[i]
+		score := float64(p.negativeLog(ring.Scramble(q.Hash^seed))) * p.inverse[i]
 
 		if score < least {
 			home, least = i, score

@@ -60,7 +60,7 @@ func TestRendezvousTakesTheBestScore(t *testing.T) {
 		got, how := p.Pick(q).Node, p.Pick(q).How
 
 		score := func(i int) float64 {
-			u := float64(policy.Mix(q.Hash^xxh3.HashString(nodes[i].ID))) / math.Exp2(64)
+			u := float64(ring.Scramble(q.Hash^xxh3.HashString(nodes[i].ID))) / math.Exp2(64)
 
 			return -math.Log(u) / float64(nodes[i].Capacity)
 		}

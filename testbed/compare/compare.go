@@ -140,7 +140,7 @@ func (s Settings) complete() (Settings, error) {
 	var faults []error
 
 	if s.Seeds < 2 || s.Seeds > maxSeeds {
-		faults = append(faults, fmt.Errorf("%d seeds: an interval needs 2..%d", s.Seeds, maxSeeds))
+		faults = append(faults, fmt.Errorf("seeds: %d: an interval needs 2..%d", s.Seeds, maxSeeds))
 	}
 
 	if !(s.Scale > 0 && s.Scale <= 100) {

@@ -7,6 +7,7 @@ import (
 	"github.com/zeebo/xxh3"
 
 	"skyring/protocol/key"
+	"skyring/ring"
 	"skyring/ring/policy"
 )
 
@@ -45,7 +46,7 @@ func (c *crowd) number(rank int) uint64 {
 	for {
 		left, right := x>>c.half, x&mask
 		for _, k := range c.keys {
-			left, right = right, left^(mix(right^k)&mask)
+			left, right = right, left^(ring.Scramble(right^k)&mask)
 		}
 
 		x = left<<c.half | right
@@ -66,14 +67,4 @@ func (c *crowd) query(station uint64) policy.Query {
 	c.key = key.Station(c.key[:0], station)
 
 	return policy.Query{Hash: xxh3.Hash(c.key), Number: station, Source: c.association(station)}
-}
-
-// mix is the finalizer of MurmurHash3 (A. Appleby).
-func mix(x uint64) uint64 {
-	x ^= x >> 33
-	x *= 0xff51afd7ed558ccd
-	x ^= x >> 33
-	x *= 0xc4ceb9fe1a85ec53
-
-	return x ^ x>>33
 }

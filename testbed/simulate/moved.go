@@ -95,7 +95,7 @@ func picker(c Config, member []bool) (policy.Policy, []int, error) { //nolint:ir
 	}
 
 	o := c.Options
-	o.Seed = mix(c.Seed)
+	o.Seed = ring.Scramble(c.Seed)
 
 	p, err := policy.New(c.Policy, set, o)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"skyring/ring"
 	"skyring/ring/policy"
 )
 
@@ -166,7 +167,7 @@ func (s *simulation) startDispatcher(i int) error {
 		index:   make([]int, len(s.nodes)),
 		views:   make([]view, len(s.nodes)),
 	}
-	d.options.Seed = mix(s.cfg.Seed) + uint64(i)
+	d.options.Seed = ring.Scramble(s.cfg.Seed) + uint64(i)
 
 	for n := range s.nodes {
 		d.views[n].load = policy.Load{
