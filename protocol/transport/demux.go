@@ -27,7 +27,8 @@ func (e *Endpoint) handle(b []byte, from place) {
 		e.count.add(MalformedPackets)
 		return
 	}
-	in := &inbound{b: b, header: h, from: from}
+	in := &e.inbound
+	*in = inbound{b: b, header: h, from: from}
 	switch {
 	case first.Type == packet.TypeCookieEcho:
 		e.onCookieEcho(in, first, next)

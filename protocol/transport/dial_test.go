@@ -305,6 +305,34 @@ func TestBothSidesDial(t *testing.T) {
 	}
 }
 
+// A peer's cookie comes just before Dial begins, and takes effect just after it: Dial gets the association, instead of finding its place taken.
+func TestDialBeginsWhileAPeerEnters(t *testing.T) {
+	server := start(t, steady())
+	s := newStation(t, server)
+	cookie := s.cookie()
+	at := s.socket.LocalAddr().(*net.UDPAddr).AddrPort()
+	type result struct {
+		a   *transport.Association
+		err error
+	}
+	dialled := make(chan result, 1)
+	go func() {
+		a, err := server.Dial(deadline(t), at, transport.Dial{LocalPort: s.serverPort, RemotePort: s.port})
+		dialled <- result{a, err}
+	}()
+	s.expect(packet.TypeInit) // the handshake is entered
+	a, err := transport.InstallUnaware(server, cookie, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if r := <-dialled; r.err != nil || a == nil || r.a != a {
+		t.Fatalf("the cookie made %v, Dial got %v, %v", a, r.a, r.err)
+	}
+	if n := server.Stats().Associations; n != 1 {
+		t.Errorf("%d associations", n)
+	}
+}
+
 func TestDialGivenUpLeavesNothing(t *testing.T) {
 	server, client := start(t, steady()), start(t, steady())
 	for range 200 {

@@ -43,6 +43,7 @@ type Endpoint struct {
 	handling sync.Mutex // serialises the readers of links; what handle calls runs alone
 	answers  *answerLimits
 	cookies  *cookieKey
+	inbound  inbound // the packet in hand, kept here so that none is allocated
 
 	// safe for all
 	count    counters

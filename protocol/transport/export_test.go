@@ -5,6 +5,8 @@ import (
 	"net/netip"
 	"os"
 	"time"
+
+	"skyring/protocol/transport/packet"
 )
 
 // Handle gives an endpoint a packet as if it had come from the link.
@@ -186,3 +188,20 @@ func SocketFile(l Link) (*os.File, error) {
 
 // KernelSilent looks for the kernel's SCTP below a directory.
 func KernelSilent(root string) error { return kernelSilent(root) }
+
+// InstallUnaware takes a cookie as onCookieEcho does that looked before Dial began.
+func InstallUnaware(e *Endpoint, echo []byte, from netip.AddrPort) (*Association, error) {
+	e.handling.Lock()
+	defer e.handling.Unlock()
+	chunk, _, err := packet.ChunkAt(echo, 0)
+	if err != nil {
+		return nil, err
+	}
+	c, err := e.cookies.open(chunk.Value)
+	if err != nil {
+		return nil, err
+	}
+	c.peer = place{Peer: Peer{Addr: from}}
+	in := &inbound{header: packet.Header{SourcePort: c.peerPort, DestinationPort: c.localPort}, from: c.peer}
+	return e.install(in, c, nil, nil), nil
+}

@@ -192,6 +192,12 @@ func (e *Endpoint) install(in *inbound, c cookie, existing *Association, d *dial
 		existing.end(&CloseError{Reason: PeerRestarted})
 	}
 	a, err := e.establish(c.terms, byPeer)
+	if errors.Is(err, errDialled) { // Dial began after onCookieEcho looked
+		if _, d := e.table.at(in.tuple()); d != nil {
+			return e.complete(d, c.terms)
+		}
+		return nil // and has ended already: the peer repeats its cookie
+	}
 	if err != nil {
 		e.log.Warn().Err(err).Stringer("peer", in.from.Addr).Msg("association not set up")
 		e.refuse(in, c.peerTag, causeOutOfResource, nil)

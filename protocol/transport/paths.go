@@ -285,7 +285,8 @@ func (p *paths) heardFrom(from place) {
 		return
 	}
 	if replies == nil || *replies != from {
-		p.replies.Store(&from)
+		other := from // the parameter itself would be allocated for each packet
+		p.replies.Store(&other)
 	}
 }
 

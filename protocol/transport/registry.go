@@ -14,6 +14,9 @@ import (
 // errTaken is for an association whose place another one has taken meanwhile.
 var errTaken = errors.New("another association has its tag, or its addresses and ports")
 
+// errDialled is for an association that a peer sets up where Dial has begun meanwhile: Dial gets it (RFC 9260 section 5.2.1).
+var errDialled = errors.New("the same association is being dialled")
+
 // tuple names an association by its addresses and ports. The peer's UDP port is part of it: two stations behind one NAT
 // may well use the same SCTP ports.
 type tuple struct {
@@ -107,6 +110,8 @@ func (r *registry) add(a *Association) (before *Association, err error) {
 		return nil, r.noRoom()
 	case r.byTag[a.localTag] != nil || r.byTuple[key] != nil:
 		return nil, errTaken
+	case a.origin == byPeer && r.dialTuple[key] != nil:
+		return nil, errDialled
 	}
 	r.byTag[a.localTag], r.byTuple[key] = a, a
 	a.tuples = []tuple{key}
