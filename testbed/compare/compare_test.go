@@ -221,7 +221,7 @@ func TestFaultsAreNamed(t *testing.T) {
 		t.Errorf("error %v does not say which scenarios there are", err)
 	}
 
-	if _, err := compare.Run(t.Context(), "small", 1, nil); err == nil || !strings.Contains(err.Error(), "1 seeds") {
+	if _, err := compare.Run(t.Context(), "small", 1, nil); err == nil || !strings.Contains(err.Error(), "seeds: 1: an interval needs 2") {
 		t.Errorf("error %v does not name the seeds", err)
 	}
 
