@@ -32,10 +32,12 @@ func TestBackPressure(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	sent := make(chan int, 1)
 	blocked := make(chan struct{}, 1<<16)
+	filling := make([]byte, 60) // messages of fewer than 8 bytes would end in an ABORT, see ReceiveWindow
 	go func() {
 		n := 0
 		for ; ; n++ {
-			if err := slow.Send(ctx, transport.Message{PPID: 60, Payload: binary.BigEndian.AppendUint32(nil, uint32(n))}); err != nil {
+			payload := append(binary.BigEndian.AppendUint32(nil, uint32(n)), filling...)
+			if err := slow.Send(ctx, transport.Message{PPID: 60, Payload: payload}); err != nil {
 				break
 			}
 			blocked <- struct{}{}
