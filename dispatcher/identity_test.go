@@ -14,10 +14,10 @@ import (
 	"skyring/protocol/transport"
 )
 
-// A peer that has proven over DTLS to be station 17 speaks for it, and for no other: there its association ends, and nobody else's does (I9).
+// A peer that has proven over DTLS to be station 11 (hexadecimal) speaks for it, and for no other: there its association ends, and nobody else's does (I9).
 func TestStationsSpeakForThemselvesOnly(t *testing.T) {
 	psk := filepath.Join(t.TempDir(), "psk")
-	if err := os.WriteFile(psk, []byte("own 000102030405060708090a0b0c0d0e0f 17\nother 101112131415161718191a1b1c1d1e1f 18-20\n"), 0o600); err != nil {
+	if err := os.WriteFile(psk, []byte("own 000102030405060708090a0b0c0d0e0f 11\nother 101112131415161718191a1b1c1d1e1f 18-20\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 
@@ -58,7 +58,7 @@ func TestStationsSpeakForThemselvesOnly(t *testing.T) {
 	}
 	own, other := as("own"), as("other")
 
-	own.send(0, protocol.PPID, esspMessage(t, 1)) // of station 17
+	own.send(0, protocol.PPID, esspMessage(t, 1)) // of station 0x11
 	eventually(t, "an answer", func() bool { return len(own.answers(protocol.PPID)) == 1 })
 
 	other.send(0, protocol.PPID, esspMessage(t, 2))

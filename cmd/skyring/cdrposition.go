@@ -9,8 +9,12 @@ import (
 	"strconv"
 	"time"
 
+	"skyring/protocol/textfile"
 	"skyring/statestore"
 )
+
+// maxPosition is the longest file of a position, in bytes: a place for each partition takes 100.
+const maxPosition = 16 << 20
 
 // cdrPosition is how far an export came, by partition.
 type cdrPosition map[int]cdrPlace
@@ -107,7 +111,7 @@ func (p cdrPosition) compare(partition int, c statestore.CDRCount) (d deviation,
 
 // read takes the position over that a file holds; one that is not there is the beginning.
 func (p cdrPosition) read(path string) error {
-	text, err := os.ReadFile(path)
+	text, err := textfile.Read(path, maxPosition)
 	if errors.Is(err, os.ErrNotExist) {
 		return nil
 	}

@@ -38,14 +38,14 @@ func certCommand() *cobra.Command {
 		Long: `Makes a certificate authority for development and small networks in DIR, and certificates that it signs
 (ECDSA P-256): one of a dispatcher, with the names and addresses that stations dial, and one for each --client, with
 the station ids that its holder may speak for: 17, 20-42, 17,20-42, or * for all; NAME=17 gives the certificate
-a name of its own. The ids are decimal here, unlike those of 'skyring station', which are hexadecimal: what 'skyring
-station add 17' adds is 23 to a certificate or a pre-shared key. An authority that is in DIR already signs further ones. No file is ever overwritten.
+a name of its own. Ids are hexadecimal, as those of 'skyring station' are. An authority that is in DIR already signs
+further ones. No file is ever overwritten.
 
 With --psk, prints lines of a file of pre-shared keys instead: an identity, a random key, and after = the stations
 that it may speak for, which may be left out for peers that speak no ESSP.
 
 Whoever has ca-key.pem can speak for every station: keep it off the dispatchers, and use your own authority in service.`,
-		Example: `  skyring cert --dir tls --server dispatcher.example,192.0.2.1 --client 17-42 --client hub='*'
+		Example: `  skyring cert --dir tls --server dispatcher.example,192.0.2.1 --client 17-4f --client hub='*'
   skyring cert --dir tls --client gw-7=17
   skyring cert --psk gw-7=17,20-42 >> psk.txt`,
 		Args: exactArgs(0, ""),

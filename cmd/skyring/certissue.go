@@ -18,6 +18,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"skyring/protocol/textfile"
 )
 
 // Files of the authority in the directory of certificates.
@@ -26,6 +28,7 @@ const (
 	authorityKeyFile = "ca-key.pem"
 	authorityYears   = 10
 	startEarly       = time.Hour // before now, for clocks that are behind
+	maxAuthority     = 1 << 20   // bytes of either file
 )
 
 // issuer is a certificate authority, and the files that it is to write.
@@ -41,7 +44,7 @@ type issuer struct {
 func openAuthority(dir string, now time.Time) (*issuer, error) {
 	a := &issuer{dir: dir}
 
-	text, err := os.ReadFile(a.path(authorityFile))
+	text, err := textfile.Read(a.path(authorityFile), maxAuthority)
 	if errors.Is(err, fs.ErrNotExist) {
 		return a, a.create(now)
 	}
@@ -50,7 +53,7 @@ func openAuthority(dir string, now time.Time) (*issuer, error) {
 		return nil, fmt.Errorf("read the authority's certificate: %w", err)
 	}
 
-	keyText, err := os.ReadFile(a.path(authorityKeyFile))
+	keyText, err := textfile.Read(a.path(authorityKeyFile), maxAuthority)
 	if err != nil {
 		return nil, fmt.Errorf("%s is there, and its key is wanted to sign with it: %w", a.path(authorityFile), err)
 	}

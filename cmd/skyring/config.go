@@ -17,12 +17,16 @@ import (
 	"skyring/processor"
 	"skyring/processor/essp"
 	"skyring/protocol/bus"
+	"skyring/protocol/textfile"
 	"skyring/protocol/transport"
 	"skyring/statestore"
 )
 
 // envPrefix begins the name of every environment variable that is a setting.
 const envPrefix = "SKYRING_"
+
+// maxConfiguration is the longest configuration file, in bytes.
+const maxConfiguration = 4 << 20
 
 // Config is everything a skyring process can be told. Each subcommand reads the
 // sections it needs; all of them share one file, so that a control centre keeps one.
@@ -73,7 +77,7 @@ func (s *settings) load() (Config, error) {
 	}
 
 	if s.file != "" {
-		text, err := os.ReadFile(s.file)
+		text, err := textfile.Read(s.file, maxConfiguration)
 		if err != nil {
 			return c, usagef("read configuration: %w", err)
 		}

@@ -3,12 +3,12 @@
 //
 // A certificate names stations by URIs among its subject alternative names, each adding to the others:
 //
-//	essp:station:17        one station, decimal
-//	essp:station:17-42     all from 17 to 42
+//	essp:station:17        one station, in hexadecimal as everywhere
+//	essp:station:17-4f     all from 17 to 4f
 //	essp:station:*         every station: a hub that speaks for all
 //
 // A line of the file of pre-shared keys names them in its third column, in the same form after the last colon, with
-// commas between: 17,20-42. Who is named no station speaks for none: such a peer may carry other protocols, and no ESSP.
+// commas between: 17,20-4f. Who is named no station speaks for none: such a peer may carry other protocols, and no ESSP.
 package identity
 
 import (
@@ -55,7 +55,7 @@ func (i Identity) Proven() bool { return i.Method != None }
 // Allows reports whether the peer may speak for a station.
 func (i Identity) Allows(station uint64) bool { return i.Stations.Allows(station) }
 
-// String is for logs: "certificate gw-7 (stations 17-42)".
+// String is for logs: "certificate gw-7 (stations 17-4f)".
 func (i Identity) String() string {
 	if !i.Proven() {
 		return "unproven"
@@ -82,7 +82,7 @@ func FromCertificate(c *x509.Certificate) (Identity, error) {
 		if list, ok := strings.CutPrefix(text, stationScheme); ok {
 			named = append(named, list)
 		} else if strings.HasPrefix(text, scheme) {
-			return Identity{}, fmt.Errorf("URI %q of the certificate of %q: want essp:station:17, essp:station:17-42 or essp:station:*",
+			return Identity{}, fmt.Errorf("URI %q of the certificate of %q: want essp:station:17, essp:station:17-4f or essp:station:*",
 				text, id.Name)
 		}
 	}

@@ -15,8 +15,9 @@ import (
 
 func TestParseStations(t *testing.T) {
 	for text, want := range map[string]string{
-		"17": "17", "17-42": "17-42", "*": "*", "20-42,17": "17,20-42", "3,1,2": "1-3", "1-5,2-3,4-9": "1-9",
-		"1-18446744073709551615": "*", "5,*": "*", "7-7": "7", "18446744073709551615": "18446744073709551615", "1-2,4": "1-2,4",
+		"17": "17", "17-4f": "17-4f", "*": "*", "20-42,17": "17,20-42", "3,1,2": "1-3", "1-5,2-3,4-9": "1-9", "9,a": "9-a", "9-10": "9-10",
+		"1-ffffffffffffffff": "*", "5,*": "*", "7-7": "7", "FFFFFFFFFFFFFFFF": "ffffffffffffffff", "1-2,4": "1-2,4",
+		"0000000000000017": "17",
 	} {
 		got, err := identity.ParseStations(text)
 		if err != nil || got.String() != want {
@@ -25,11 +26,25 @@ func TestParseStations(t *testing.T) {
 	}
 }
 
+// Stations are written as those of 'skyring station' are: 17 is 0x17.
+func TestStationsAreHexadecimal(t *testing.T) {
+	set, err := identity.ParseStations("17,a0-b0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for station, want := range map[uint64]bool{17: false, 0x17: true, 0x9f: false, 0xa0: true, 0xaa: true, 0xb0: true, 0xb1: false} {
+		if set.Allows(station) != want {
+			t.Errorf("station %x: %t", station, !want)
+		}
+	}
+}
+
 func TestParseStationsRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"": `station ""`, "0": "station 0", "0-4": "station 0", "4-3": "3 is less than 4", "1,,2": `station ""`, "1-": `station ""`,
-		"-3": `station ""`, "1-2-3": `station "2-3"`, "0x10": "decimal", "+3": "decimal", " 3": "decimal", "17,a": `station "a"`,
-		"18446744073709551616": "greater than", "**": "decimal", strings.Repeat("1,", 1024) + "1": "1025 ranges",
+		"-3": `station ""`, "1-2-3": `station "2-3"`, "0x10": "hexadecimal", "+3": "hexadecimal", " 3": "hexadecimal", "17,g": `station "g"`,
+		"10000000000000000": "1 to 16", "00000000000000017": "1 to 16", "**": "hexadecimal", "1_7": "hexadecimal",
+		strings.Repeat("1,", 1024) + "1": "1025 ranges",
 	} {
 		got, err := identity.ParseStations(text)
 		if err == nil || !strings.Contains(err.Error(), want) || !got.Empty() {
@@ -66,7 +81,7 @@ func TestStationsAgreeWithRanges(t *testing.T) {
 					want = want || s >= r.First && s <= r.Last
 				}
 				if set.Allows(s) != want {
-					t.Fatalf("%s of %v: station %d %t", set, parts, s, !want)
+					t.Fatalf("%s of %v: station %x %t", set, parts, s, !want)
 				}
 			}
 		}
@@ -84,10 +99,10 @@ func rangeText(r identity.Range) string {
 }
 
 func writeID(b *strings.Builder, id uint64) {
-	if id >= 10 {
-		writeID(b, id/10)
+	if id >= 16 {
+		writeID(b, id/16)
 	}
-	b.WriteByte(byte('0' + id%10))
+	b.WriteByte("0123456789abcdef"[id%16])
 }
 
 func certificate(t *testing.T, name string, uris ...string) *x509.Certificate {
@@ -111,9 +126,9 @@ func TestFromCertificate(t *testing.T) {
 	if id.String() != "certificate gw-7 (stations 17,20-42)" || len(id.URIs) != 3 || !id.Proven() {
 		t.Errorf("%s, %v", id, id.URIs)
 	}
-	for station, want := range map[uint64]bool{0: false, 16: false, 17: true, 18: false, 20: true, 42: true, 43: false} {
+	for station, want := range map[uint64]bool{0: false, 0x16: false, 0x17: true, 0x18: false, 0x20: true, 0x42: true, 0x43: false} {
 		if id.Allows(station) != want {
-			t.Errorf("station %d: %t", station, !want)
+			t.Errorf("station %x: %t", station, !want)
 		}
 	}
 	hub, err := identity.FromCertificate(certificate(t, "hub", "essp:station:*"))
@@ -121,7 +136,7 @@ func TestFromCertificate(t *testing.T) {
 		t.Errorf("%s, %v", hub, err)
 	}
 	other, err := identity.FromCertificate(certificate(t, "mme-1"))
-	if err != nil || other.Allows(17) || !other.Proven() {
+	if err != nil || other.Allows(0x17) || !other.Proven() {
 		t.Errorf("%s, %v", other, err)
 	}
 }

@@ -17,8 +17,8 @@ type Stations struct{ ranges []Range } // ascending, with gaps between
 
 const maxRanges = 1024 // of one list; more is a mistake, or an attack
 
-// ParseStations reads a list such as "17,20-42", or "*" for all. Ids are decimal, 1 and above; order and overlap do not
-// matter. The error says which part is wrong.
+// ParseStations reads a list such as "17,20-4f", or "*" for all. Ids are up to 16 hexadecimal digits, as all of skyring
+// writes them, and not 0; order, overlap and case do not matter. The error says which part is wrong.
 func ParseStations(text string) (Stations, error) {
 	parts := strings.Split(text, ",")
 	if len(parts) > maxRanges {
@@ -49,18 +49,18 @@ func parseRange(text string) (Range, error) {
 		return Range{}, err
 	}
 	if last < first {
-		return Range{}, fmt.Errorf("stations %q: %d is less than %d", text, last, first)
+		return Range{}, fmt.Errorf("stations %q: %x is less than %x", text, last, first)
 	}
 	return Range{First: first, Last: last}, nil
 }
 
+const idDigits = 16 // of a station's id, hexadecimal
+
 func parseID(text string) (uint64, error) {
-	id, err := strconv.ParseUint(text, 10, 64)
+	id, err := strconv.ParseUint(text, 16, 64)
 	switch {
-	case errors.Is(err, strconv.ErrRange):
-		return 0, fmt.Errorf("station %q is greater than %d", text, uint64(math.MaxUint64))
-	case err != nil || text[0] == '+':
-		return 0, fmt.Errorf("station %q: want a decimal number, a range such as 17-42, or *", text)
+	case err != nil || text[0] == '+' || len(text) > idDigits:
+		return 0, fmt.Errorf("station %q: want 1 to %d hexadecimal digits, a range such as 17-4f, or *", text, idDigits)
 	case id == 0:
 		return 0, errors.New("station 0 names all stations and none speaks for it: want 1 or above")
 	}
@@ -117,9 +117,9 @@ func (s Stations) String() string {
 		case r == Range{First: 1, Last: math.MaxUint64}:
 			return "*"
 		case r.First == r.Last:
-			parts = append(parts, strconv.FormatUint(r.First, 10))
+			parts = append(parts, strconv.FormatUint(r.First, 16))
 		default:
-			parts = append(parts, strconv.FormatUint(r.First, 10)+"-"+strconv.FormatUint(r.Last, 10))
+			parts = append(parts, strconv.FormatUint(r.First, 16)+"-"+strconv.FormatUint(r.Last, 16))
 		}
 	}
 	return strings.Join(parts, ",")

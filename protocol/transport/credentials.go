@@ -7,11 +7,15 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"os"
 	"time"
+
+	"skyring/protocol/textfile"
 )
 
-const minRSABits = 2048
+const (
+	minRSABits = 2048
+	maxPEMFile = 4 << 20 // bytes of certificates, thousands of authorities
+)
 
 // credentials are what the files of a SecureConfig hold. They never change: a reload makes others.
 type credentials struct {
@@ -48,11 +52,11 @@ func loadCredentials(c SecureConfig, now time.Time) (*credentials, error) {
 }
 
 func loadCertificate(file, keyFile string, now time.Time) (*tls.Certificate, error) {
-	certPEM, err := os.ReadFile(file)
+	certPEM, err := textfile.Read(file, maxPEMFile)
 	if err != nil {
 		return nil, fmt.Errorf("read the certificate: %w", err)
 	}
-	keyPEM, err := os.ReadFile(keyFile)
+	keyPEM, err := textfile.Read(keyFile, maxPEMFile)
 	if err != nil {
 		return nil, fmt.Errorf("read the certificate's key: %w", err)
 	}
@@ -74,7 +78,7 @@ func loadCertificate(file, keyFile string, now time.Time) (*tls.Certificate, err
 }
 
 func loadAuthorities(file string, now time.Time) (*x509.CertPool, error) {
-	text, err := os.ReadFile(file)
+	text, err := textfile.Read(file, maxPEMFile)
 	if err != nil {
 		return nil, fmt.Errorf("read the authorities' certificates: %w", err)
 	}

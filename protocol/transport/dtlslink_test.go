@@ -18,7 +18,7 @@ func TestDTLSWithCertificates(t *testing.T) {
 	if id.Method != identity.Certificate || id.Name != "gw-7" || id.Stations.String() != "17,20-42" || len(id.URIs) != 2 {
 		t.Errorf("client is %s with %v", id, id.URIs)
 	}
-	if id.Allows(16) || !id.Allows(17) || id.Allows(18) || !id.Allows(42) {
+	if id.Allows(0x16) || !id.Allows(0x17) || id.Allows(0x18) || !id.Allows(0x42) {
 		t.Errorf("stations of %s", id)
 	}
 	if id := dialled.Identity(); id.Name != "dispatcher" || !id.Stations.Empty() {

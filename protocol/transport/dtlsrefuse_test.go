@@ -232,6 +232,8 @@ func TestDTLSConfiguration(t *testing.T) {
 		"read the certificate:":                with(good, func(c *transport.SecureConfig) { c.Certificate = "/nowhere.pem" }),
 		"read the certificate's key":           with(good, func(c *transport.SecureConfig) { c.Key = "/nowhere.pem" }),
 		"read the authorities":                 with(good, func(c *transport.SecureConfig) { c.CA = "/nowhere.pem" }),
+		"than the 4194304 bytes":               with(good, func(c *transport.SecureConfig) { c.Key = "/dev/zero" }),
+		"than the 16777216 bytes":              with(keys, func(c *transport.SecureConfig) { c.PSK = "/dev/zero" }),
 		"holds no certificate in PEM form":     with(good, func(c *transport.SecureConfig) { c.Certificate = own.key }),
 		"is none of an authority":              with(good, func(c *transport.SecureConfig) { c.CA = own.certificate }),
 		"read the pre-shared keys":             with(keys, func(c *transport.SecureConfig) { c.PSK = "/nowhere" }),

@@ -6,11 +6,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"os"
 	"strings"
 	"unicode/utf8"
 
 	"skyring/protocol/identity"
+	"skyring/protocol/textfile"
 )
 
 const (
@@ -43,12 +43,9 @@ type pskTable map[string]preSharedKey
 // where the key is 16 to 64 bytes in hexadecimal and the stations are as in package identity; # begins a comment. The
 // error names every line that is wrong.
 func readPSKFile(path string) (pskTable, error) {
-	text, err := os.ReadFile(path)
+	text, err := textfile.Read(path, maxPSKFile)
 	if err != nil {
 		return nil, fmt.Errorf("read the pre-shared keys: %w", err)
-	}
-	if len(text) > maxPSKFile {
-		return nil, fmt.Errorf("pre-shared keys %s: %d bytes, at most %d may be", path, len(text), maxPSKFile)
 	}
 	table, err := parsePSKs(text)
 	if err != nil {
