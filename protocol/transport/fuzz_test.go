@@ -7,6 +7,7 @@ import (
 	"net/netip"
 	"sync"
 	"testing"
+	"time"
 
 	"skyring/protocol/transport"
 	"skyring/protocol/transport/packet"
@@ -37,7 +38,7 @@ func (h *hole) LocalAddr() netip.AddrPort { return loopback() }
 func (h *hole) Close() error              { close(h.ended); return nil }
 
 // FuzzEndpoint: whatever comes, with a right checksum or not, under an association's tag or another, nothing panics, and
-// no association comes to be without a cookie.
+// no association comes to be without a cookie. Each input gets an association of its own, so that it can be tried again.
 func FuzzEndpoint(f *testing.F) {
 	for _, seed := range [][]byte{
 		captured(),
@@ -51,10 +52,12 @@ func FuzzEndpoint(f *testing.F) {
 		f.Add(seed)
 	}
 	link := &hole{ended: make(chan struct{})}
-	e, _ := startOn(f, link, steady())
+	cfg := steady()
+	cfg.InitsPerSecond, cfg.InitsPerSourcePerSecond, cfg.BlueRepliesPerSecond = 1<<20, 1<<20, 1<<20
+	e, _ := startOn(f, link, cfg)
 	from := netip.MustParseAddrPort("192.0.2.1:9899")
-	a := handMade(f, e, link, from)
 	f.Fuzz(func(t *testing.T, b []byte) {
+		a := handMade(t, e, link, from)
 		before := e.Stats().Count(transport.AssociationsAccepted)
 		transport.Handle(e, b, from)
 		if len(b) >= packet.HeaderLen {
@@ -65,14 +68,19 @@ func FuzzEndpoint(f *testing.F) {
 		if after := e.Stats().Count(transport.AssociationsAccepted); after != before {
 			t.Fatal("an association without a cookie")
 		}
-		if a.Err() != nil {
-			a = handMade(t, e, link, from)
+		if err := a.Err(); err != nil {
+			t.Fatalf("ended by what has not its tag: %v", err)
 		}
 		local, _ := transport.Tags(a)
 		chunks := packet.Header{SourcePort: a.PeerPort(), DestinationPort: a.LocalPort(), VerificationTag: local}.Append(nil)
 		chunks = append(chunks, b...)
 		packet.PutChecksum(chunks)
 		transport.Handle(e, chunks, from)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		if err := a.Pause(ctx); err != nil && !errors.Is(err, transport.ErrClosed) { // pion has seen it then
+			t.Fatalf("neither goes on nor ends: %v", err)
+		}
 	})
 }
 
