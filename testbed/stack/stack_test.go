@@ -26,7 +26,7 @@ const patience = 30 * time.Second
 // What a start that failed or a stop left behind would be found here.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func config(t *testing.T) stack.Config {
+func config(t testing.TB) stack.Config {
 	t.Helper()
 
 	cfg := stack.Config{
