@@ -63,7 +63,7 @@ func (e *Endpoint) dispatch(in *inbound, first packet.Chunk) {
 		a.input(in, packet.HeaderLen)
 	case len(in.b) > maxPacket:
 		e.count.add(OversizedPackets)
-	case d != nil && d.hasPorts(in.header) && in.from == d.peer:
+	case d != nil && d.hasPorts(in.header) && d.isPeer(in.from, first):
 		e.advance(d, in)
 	case e.reflected(in, first):
 	default:

@@ -3,6 +3,8 @@ package transport
 import (
 	"errors"
 	"fmt"
+	"net/netip"
+	"slices"
 
 	"skyring/protocol/transport/packet"
 )
@@ -17,7 +19,7 @@ func (e *Endpoint) advance(d *dialing, in *inbound) {
 		}
 		switch {
 		case c.Type == packet.TypeInitAck:
-			e.onInitAck(d, c)
+			e.onInitAck(d, c, in.from)
 			return
 		case c.Type == packet.TypeCookieAck && d.progress() == cookieEchoed:
 			if a := e.complete(d, d.agreed()); a != nil && next < len(in.b) {
@@ -36,8 +38,25 @@ func (e *Endpoint) advance(d *dialing, in *inbound) {
 	}
 }
 
+// isPeer tells whether a packet with the handshake's tag is the peer's. It may come from another address than we dialled: an
+// INIT-ACK from any, as long as it names the one that we dialled (RFC 9260 section 5.1.2, D), and what follows from any that
+// INIT-ACK named, as a host with several addresses may send from whichever its routes prefer.
+func (d *dialing) isPeer(from place, first packet.Chunk) bool {
+	if from == d.peer {
+		return true
+	}
+	if from.link != d.peer.link || from.session != nil || d.peer.session != nil || from.Addr.Port() != d.peer.Addr.Port() {
+		return false
+	}
+	if first.Type == packet.TypeInitAck {
+		peer, err := readInit(first)
+		return err == nil && slices.Contains(peer.addresses, d.peer.Addr.Addr())
+	}
+	return slices.Contains(d.agreed().named, from.Addr.Addr())
+}
+
 // onInitAck has Dial send the cookie back, with a report of parameters that we did not recognise.
-func (e *Endpoint) onInitAck(d *dialing, c packet.Chunk) {
+func (e *Endpoint) onInitAck(d *dialing, c packet.Chunk, from place) {
 	if d.progress() != cookieWait {
 		e.count.add(BadInits)
 		return
@@ -56,12 +75,13 @@ func (e *Endpoint) onInitAck(d *dialing, c packet.Chunk) {
 	if len(peer.unrecognised) > 0 {
 		echo = appendError(echo, causeUnrecognisedParams, peer.unrecognised)
 	}
+	named := append([]netip.Addr{from.Addr.Addr()}, peer.addresses...) // it has that address, named or not
 	d.mu.Lock()
 	d.state, d.sending = cookieEchoed, echo
 	d.terms = terms{
 		peer: d.peer, localPort: d.localPort, peerPort: d.peerPort, localTag: d.localTag, peerTag: peer.tag,
 		localTSN: d.localTSN, peerTSN: peer.tsn, peerWindow: peer.window, forwardTSN: peer.forwardTSN,
-		in: min(d.streams, peer.outbound), out: min(d.streams, peer.inbound), named: e.usable(peer.addresses, d.peer),
+		in: min(d.streams, peer.outbound), out: min(d.streams, peer.inbound), named: e.usable(named, d.peer),
 	}
 	d.mu.Unlock()
 	d.notify()

@@ -346,3 +346,62 @@ func TestDialledPeerNamesAddresses(t *testing.T) {
 		t.Errorf("named %v", named)
 	}
 }
+
+// fakes are servers made by hand: one at 127.0.0.1, and the same one's sockets at other addresses, all at one UDP port.
+func fakes(t *testing.T, addrs ...string) []*fake {
+	t.Helper()
+	for range 20 {
+		list := []*fake{newFake(t)}
+		for _, addr := range addrs {
+			at := net.UDPAddr{IP: net.ParseIP(addr), Port: list[0].socket.LocalAddr().(*net.UDPAddr).Port}
+			socket, err := net.ListenUDP("udp", &at)
+			if err != nil {
+				break // someone else has the port there
+			}
+			t.Cleanup(func() { _ = socket.Close() })
+			other := *list[0].station
+			other.socket, other.buffer = socket, make([]byte, 1<<16)
+			list = append(list, &fake{station: &other})
+		}
+		if len(list) == 1+len(addrs) {
+			return list
+		}
+	}
+	t.Fatal("no UDP port is free at all addresses")
+	return nil
+}
+
+// A server with several addresses may answer from another than we dialled, as usrsctp does over IP: its INIT-ACK is taken when
+// it names the dialled one, and what comes behind from an address that it named. Nothing else is.
+func TestDialledPeerAnswersFromAnotherAddress(t *testing.T) {
+	all := fakes(t, "127.0.0.9", "127.0.0.10")
+	f, second, stranger := all[0], all[1], all[2]
+	cookie := packet.AppendParameter(nil, 7, []byte("cookie"))
+	forged := packet.AppendParameter(nil, 7, []byte("forged"))
+	cookieAck := packet.AppendChunk(nil, packet.TypeCookieAck, 0, nil)
+	a, err := dialFake(t, f, func() {
+		f.hear(packet.TypeInit)
+		for _, o := range []*fake{second, stranger} {
+			o.server, o.serverPort, o.serverTag = f.server, f.serverPort, f.serverTag
+		}
+		stranger.send(f.serverTag, f.initAck(slices.Concat(forged, addressParams("127.0.0.10")))) // not of whom we dialled
+		second.send(f.serverTag, f.initAck(slices.Concat(cookie, addressParams("127.0.0.1", "127.0.0.9"))))
+		if c := f.hear(packet.TypeCookieEcho); string(c.Value) != "cookie" {
+			t.Errorf("cookie %q", c.Value)
+		}
+		stranger.send(f.serverTag, packet.AppendChunk(nil, packet.TypeAbort, 0, nil))
+		second.send(f.serverTag, cookieAck, f.data(whole(1, "from there")))
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if named := transport.Named(a); !slices.Equal(named, []netip.Addr{netip.MustParseAddr("127.0.0.9")}) {
+		t.Errorf("named %v", named)
+	}
+	if m := next(t, collect(t, a)); string(m.Payload) != "from there" {
+		t.Errorf("got %q", m.Payload)
+	}
+	if at := a.PeerAddr(); at.Addr() != netip.MustParseAddr("127.0.0.1") {
+		t.Errorf("before it has answered a heartbeat, packets go to %s", at)
+	}
+}
