@@ -29,7 +29,7 @@ type terms struct {
 
 // cookie is the state that the server does not keep: it travels to the client and back (RFC 9260 section 5.1.3).
 //
-//	0  created, ns since 1970     u64     36 peer window          u32
+//	0  created, ns since New      u64     36 peer window          u32
 //	8  local tag, peer tag        2 u32   40 streams in, out      2 u16
 //	16 local TSN, peer TSN        2 u32   44 flags                u8
 //	24 tie tags: local, peer      2 u32   45 peer address         16 bytes
@@ -41,8 +41,8 @@ type terms struct {
 type cookie struct {
 	terms
 
-	created  time.Time
-	tieLocal uint32 // tags of the association that existed when INIT came, else 0
+	created  time.Duration // on the endpoint's clock, so that a step of the machine's makes no cookie younger
+	tieLocal uint32        // tags of the association that existed when INIT came, else 0
 	tiePeer  uint32
 	session  uint64 // number of the DTLS session that INIT came in; 0 for none
 }
@@ -73,7 +73,7 @@ func newCookieKey() (*cookieKey, error) {
 
 func (k *cookieKey) seal(c cookie) []byte {
 	b := make([]byte, 0, cookieMaxLen)
-	b = binary.BigEndian.AppendUint64(b, uint64(c.created.UnixNano()))
+	b = binary.BigEndian.AppendUint64(b, uint64(c.created))
 	for _, v := range [...]uint32{c.localTag, c.peerTag, c.localTSN, c.peerTSN, c.tieLocal, c.tiePeer} {
 		b = binary.BigEndian.AppendUint32(b, v)
 	}
@@ -108,7 +108,7 @@ func (k *cookieKey) open(b []byte) (cookie, error) {
 		address = address.Unmap()
 	}
 	return cookie{
-		created: time.Unix(0, int64(binary.BigEndian.Uint64(b))), tieLocal: u32(b[24:]), tiePeer: u32(b[28:]),
+		created: time.Duration(binary.BigEndian.Uint64(b)), tieLocal: u32(b[24:]), tiePeer: u32(b[28:]),
 		session: binary.BigEndian.Uint64(b[64:]),
 		terms: terms{
 			localTag: u32(b[8:]), peerTag: u32(b[12:]), localTSN: u32(b[16:]), peerTSN: u32(b[20:]),

@@ -29,7 +29,7 @@ func WithoutWindowUpdates(a *Association) {
 
 // Cookie is a cookie in the open.
 type Cookie struct {
-	Created             time.Time
+	Created             time.Duration // since the endpoint's New
 	Peer                netip.AddrPort
 	LocalPort, PeerPort uint16
 	LocalTag, PeerTag   uint32

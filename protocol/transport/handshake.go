@@ -26,7 +26,7 @@ func (e *Endpoint) advance(d *dialing, in *inbound) {
 				a.input(in, next)
 			}
 			return
-		case c.Type == packet.TypeAbort:
+		case c.Type == packet.TypeAbort && c.Flags&flagT == 0: // with it the tag would be the peer's
 			e.fail(d, refusedBy(c))
 			return
 		case c.Type == packet.TypeError && hasCause(c.Value, causeStaleCookie):
@@ -62,13 +62,12 @@ func (e *Endpoint) onInitAck(d *dialing, c packet.Chunk, from place) {
 		return
 	}
 	peer, err := readInit(c)
-	if refusal := (*initError)(nil); errors.As(err, &refusal) {
-		e.send(appendAbort(d.header(peer.tag), refusal.cause, refusal.value[:min(len(refusal.value), maxUnrecognised)]), d.peer)
-		e.fail(d, fmt.Errorf("its INIT-ACK cannot be used: %w", err))
-		return
-	}
-	if err != nil {
+	if err != nil { // RFC 9260 section 3.3.3: it ends the handshake
 		e.count.add(BadInits)
+		if refusal := (*initError)(nil); errors.As(err, &refusal) {
+			e.send(appendAbort(d.header(peer.tag), refusal.cause, refusal.value[:min(len(refusal.value), maxUnrecognised)]), d.peer)
+		}
+		e.fail(d, fmt.Errorf("its INIT-ACK cannot be used: %w", err))
 		return
 	}
 	echo := packet.AppendChunk(d.header(peer.tag), packet.TypeCookieEcho, 0, peer.cookie)

@@ -35,8 +35,8 @@ const (
 	maxUnrecognised = 256 // bytes of unrecognised parameters that are reported
 )
 
-// errDiscardInit is for an INIT or INIT-ACK that must not be answered.
-var errDiscardInit = errors.New("INIT to be discarded")
+// errNoTag is for an INIT or INIT-ACK whose sender names no tag for the answer.
+var errNoTag = errors.New("initiate tag 0")
 
 // initError is for an INIT or INIT-ACK that must be answered with ABORT.
 type initError struct {
@@ -52,16 +52,19 @@ type peerInit struct {
 	outbound, inbound uint16
 	forwardTSN        bool
 	cookie            []byte       // of an INIT-ACK; points into the packet
-	addresses         []netip.Addr // that it names besides, as they are; at most maxRead
+	addresses         []netip.Addr // that it names besides, as they are; at most maxAddressesRead
 	unrecognised      []byte       // whole parameters, padded, that want a report
 }
 
-// readInit judges an INIT or INIT-ACK chunk. The error is errDiscardInit or an *initError; with a refusal the tag
-// is set, since the ABORT goes to it.
+// readInit judges an INIT or INIT-ACK chunk. The error is an *initError where it is to be answered with ABORT, to the tag,
+// which is set then; with any other there is nobody to answer.
 func readInit(c packet.Chunk) (peerInit, error) {
 	fixed, err := packet.ParseInit(c)
-	if err != nil || fixed.InitiateTag == 0 {
-		return peerInit{}, errDiscardInit
+	if err != nil {
+		return peerInit{}, err
+	}
+	if fixed.InitiateTag == 0 {
+		return peerInit{}, errNoTag
 	}
 	in := peerInit{
 		tag: fixed.InitiateTag, window: fixed.Window, tsn: fixed.InitialTSN,
@@ -99,7 +102,7 @@ func (in *peerInit) take(p packet.Parameter) bool {
 			in.forwardTSN = in.forwardTSN || packet.ChunkType(t) == packet.TypeForwardTSN
 		}
 	case paramIPv4, paramIPv6:
-		if addr, ok := netip.AddrFromSlice(p.Value); ok && len(in.addresses) < maxAddressesRead {
+		if addr, ok := netip.AddrFromSlice(p.Value); ok && addressParam(addr) == p.Type && len(in.addresses) < maxAddressesRead {
 			in.addresses = append(in.addresses, addr.Unmap())
 		}
 	case paramUnrecognised, paramCookiePreservative, paramAddressTypes, paramECN,
@@ -112,6 +115,14 @@ func (in *peerInit) take(p packet.Parameter) bool {
 		return p.Type&paramSkipBit != 0
 	}
 	return true
+}
+
+// addressParam is the type of the parameter that names an address.
+func addressParam(addr netip.Addr) uint16 {
+	if addr.Is4() {
+		return paramIPv4
+	}
+	return paramIPv6
 }
 
 // offer is what this endpoint says in its own INIT or INIT-ACK.

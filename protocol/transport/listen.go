@@ -37,7 +37,7 @@ func (e *Endpoint) onInit(in *inbound, chunk packet.Chunk, alone bool) {
 		e.refuse(in, peer.tag, 0, nil)
 		return
 	}
-	if existing == nil && d == nil && e.crowded(in, peer.tag) {
+	if existing == nil && d == nil && e.crowded(in, peer.tag) || existing != nil && e.grows(in, peer, existing) {
 		return
 	}
 	e.sendInitAck(in, peer, e.propose(in, peer, existing, d), d)
@@ -58,11 +58,27 @@ func (e *Endpoint) crowded(in *inbound, tag uint32) bool {
 	return full
 }
 
+// grows refuses the restart of a peer that names addresses which it had not before (RFC 9260 section 5.2.2). It may set up
+// again as soon as the association that there is has ended, which the next heartbeat shows.
+func (e *Endpoint) grows(in *inbound, peer peerInit, existing *Association) bool {
+	var added []byte
+	for _, addr := range e.usable(peer.addresses, in.from) {
+		if !existing.paths.has(addr) {
+			added = packet.AppendParameter(added, addressParam(addr), addr.AsSlice())
+		}
+	}
+	if added == nil {
+		return false
+	}
+	e.refuse(in, peer.tag, causeRestartNewAddresses, added)
+	return true
+}
+
 // propose fills the cookie. While we dial the same peer, it holds our own INIT's tag and TSN, so that both INITs end in
 // one association (RFC 9260 section 5.2.1); otherwise both are new, and the tags of an existing association tie the
 // cookie to it (section 5.2.2).
 func (e *Endpoint) propose(in *inbound, peer peerInit, existing *Association, d *dialing) cookie {
-	c := cookie{created: time.Now(), session: in.from.number(), terms: terms{
+	c := cookie{created: e.clock(time.Now()), session: in.from.number(), terms: terms{
 		peer: in.from, localPort: in.header.DestinationPort, peerPort: in.header.SourcePort,
 		peerTag: peer.tag, peerTSN: peer.tsn, peerWindow: peer.window, forwardTSN: peer.forwardTSN,
 		in: min(e.cfg.Streams, peer.outbound), out: min(e.cfg.Streams, peer.inbound), named: e.usable(peer.addresses, in.from),
@@ -116,7 +132,7 @@ func (e *Endpoint) onCookieEcho(in *inbound, chunk packet.Chunk, rest int) {
 		return
 	}
 	c.peer = in.from
-	existing, d := e.table.at(in.tuple())
+	existing, d := e.whose(in, c)
 	action := judgeCookie(c, tagsOf(existing, d))
 	if action == cookieDiscard {
 		e.count.add(MismatchedCookies)
@@ -137,6 +153,19 @@ func (e *Endpoint) onCookieEcho(in *inbound, chunk packet.Chunk, rest int) {
 	}
 }
 
+// whose finds what a cookie is for: what exists between its addresses and ports, or the association that it has set up
+// already, when its repetition comes from another UDP port.
+func (e *Endpoint) whose(in *inbound, c cookie) (*Association, *dialing) {
+	existing, d := e.table.at(in.tuple())
+	if existing != nil || d != nil {
+		return existing, d
+	}
+	if a, _ := e.table.tagged(c.localTag); a != nil && a.peerTag == c.peerTag && a.hasPorts(in.header) && a.peer.near(in.from) {
+		return a, nil
+	}
+	return nil, nil
+}
+
 // sentTo reports whether the cookie was made for a peer; its UDP port may have changed since, its DTLS session may not.
 func (c cookie) sentTo(from place) bool {
 	return c.peer.link == from.link && c.session == from.number() && c.peer.Addr.Addr() == from.Addr.Addr().WithZone("")
@@ -155,7 +184,7 @@ func tagsOf(a *Association, d *dialing) *tags {
 // fresh refuses cookies that are too old, or of an association that has ended.
 func (e *Endpoint) fresh(in *inbound, c cookie, action cookieAction) bool {
 	now := time.Now()
-	if late := now.Sub(c.created) - e.cfg.CookieLife; late > 0 && action != cookieDuplicate {
+	if late := e.clock(now) - c.created - e.cfg.CookieLife; late > 0 && action != cookieDuplicate {
 		e.count.add(StaleCookies)
 		b := appendError(reply(in.header, c.peerTag, 16), causeStaleCookie, u32(uint32(min(late.Microseconds(), 1<<32-1))))
 		e.send(b, in.from)

@@ -3,6 +3,7 @@ package transport
 import (
 	"math/rand/v2"
 	"net/netip"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,6 +57,13 @@ type probe struct {
 type heartbeat struct {
 	nonce uint64
 	to    place
+}
+
+// has tells whether an address is one of the peer's, confirmed or not.
+func (p *paths) has(addr netip.Addr) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return slices.ContainsFunc(p.all, func(w *path) bool { return w.at.Addr.Addr() == addr })
 }
 
 // start begins with the handshake's path. The addresses that the peer named are asked at once.
