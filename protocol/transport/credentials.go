@@ -7,6 +7,8 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 
 	"skyring/protocol/textfile"
@@ -25,8 +27,24 @@ type credentials struct {
 	identity    string   // a client's
 }
 
-// loadCredentials reads the files. The error says of each what is wrong with it.
-func loadCredentials(c SecureConfig, now time.Time) (*credentials, error) {
+// role is which end of a DTLS session a configuration is for.
+type role uint8
+
+const (
+	serving role = iota + 1
+	dialling
+)
+
+// usage is what a certificate of the role has to be for, the words for it, and who makes such a one.
+func (r role) usage() (want x509.ExtKeyUsage, words string) {
+	if r == serving {
+		return x509.ExtKeyUsageServerAuth, "a listener's own must be for serverAuth, as that of \"skyring cert --server\" is"
+	}
+	return x509.ExtKeyUsageClientAuth, "a client's own must be for clientAuth, as that of \"skyring cert --client\" is"
+}
+
+// loadCredentials reads the files. The error says of each what is wrong with it, by the key that names it.
+func loadCredentials(c SecureConfig, r role, now time.Time) (*credentials, error) {
 	loaded := &credentials{identity: c.Identity}
 	var faults []error
 	note := func(err error) {
@@ -36,7 +54,7 @@ func loadCredentials(c SecureConfig, now time.Time) (*credentials, error) {
 	}
 	var err error
 	if c.Certificate != "" {
-		loaded.certificate, err = loadCertificate(c.Certificate, c.Key, now)
+		loaded.certificate, err = loadCertificate(c.Certificate, c.Key, r, now)
 		note(err)
 		loaded.authorities, err = loadAuthorities(c.CA, now)
 		note(err)
@@ -51,38 +69,96 @@ func loadCredentials(c SecureConfig, now time.Time) (*credentials, error) {
 	return loaded, errors.Join(faults...)
 }
 
-func loadCertificate(file, keyFile string, now time.Time) (*tls.Certificate, error) {
-	certPEM, err := textfile.Read(file, maxPEMFile)
+// readNamed reads a file; the error says which setting names it.
+func readNamed(key, file string, limit int64) ([]byte, error) {
+	text, err := textfile.Read(file, limit)
 	if err != nil {
-		return nil, fmt.Errorf("read the certificate: %w", err)
+		return nil, fmt.Errorf("%s: the file cannot be read: %w", key, err)
 	}
-	keyPEM, err := textfile.Read(keyFile, maxPEMFile)
-	if err != nil {
-		return nil, fmt.Errorf("read the certificate's key: %w", err)
+	return text, nil
+}
+
+func loadCertificate(file, keyFile string, r role, now time.Time) (*tls.Certificate, error) {
+	certPEM, certFault := readNamed("certificate", file, maxPEMFile)
+	keyPEM, keyFault := readNamed("key", keyFile, maxPEMFile)
+	if keyFault == nil {
+		keyFault = checkKey(keyFile, keyPEM)
 	}
-	chain, err := parseCertificates(file, certPEM)
+	if err := errors.Join(certFault, keyFault); err != nil {
+		return nil, err
+	}
+	chain, err := parseCertificates("certificate", file, certPEM)
 	if err != nil {
 		return nil, err
 	}
-	if err := currentAt(file, chain[0], now); err != nil {
+	if err := errors.Join(currentAt("certificate", file, chain[0], now), checkUsage(file, chain[0], r), checkOrder(file, chain)); err != nil {
 		return nil, err
 	}
 	pair, err := tls.X509KeyPair(certPEM, keyPEM)
 	if err != nil {
-		return nil, fmt.Errorf("certificate %s and key %s do not go together: %w", file, keyFile, err)
+		return nil, fmt.Errorf("key: certificate %s and key %s do not go together: %w", file, keyFile, err)
 	}
 	if key, ok := chain[0].PublicKey.(*rsa.PublicKey); ok && key.N.BitLen() < minRSABits {
-		return nil, fmt.Errorf("certificate %s: RSA key of %d bits, want %d or more, or ECDSA", file, key.N.BitLen(), minRSABits)
+		return nil, fmt.Errorf("certificate: %s has an RSA key of %d bits, want %d or more, or ECDSA", file, key.N.BitLen(), minRSABits)
 	}
 	return &pair, nil
 }
 
-func loadAuthorities(file string, now time.Time) (*x509.CertPool, error) {
-	text, err := textfile.Read(file, maxPEMFile)
-	if err != nil {
-		return nil, fmt.Errorf("read the authorities' certificates: %w", err)
+// checkKey says what a file that should hold a private key is instead.
+func checkKey(file string, text []byte) error {
+	kind := ""
+	for rest := text; ; {
+		var block *pem.Block
+		if block, rest = pem.Decode(rest); block == nil {
+			break
+		}
+		kind = block.Type
+		if strings.Contains(kind, "ENCRYPTED") || strings.Contains(block.Headers["Proc-Type"], "ENCRYPTED") {
+			return fmt.Errorf("key: %s is encrypted, and nobody is there to ask for its password: want it in the clear (\"openssl pkey\"), "+
+				"readable by its owner alone", file)
+		}
+		if strings.HasSuffix(kind, "PRIVATE KEY") {
+			return nil
+		}
 	}
-	certificates, err := parseCertificates(file, text)
+	if kind == blockCertificate {
+		return fmt.Errorf("key: %s holds a certificate and no private key: are certificate and key exchanged?", file)
+	}
+	return fmt.Errorf("key: %s holds no private key in PEM form (-----BEGIN PRIVATE KEY-----)", file)
+}
+
+// checkUsage refuses a certificate that peers would refuse in this role (RFC 5280 section 4.2.1.12).
+func checkUsage(file string, c *x509.Certificate, r role) error {
+	want, words := r.usage()
+	if len(c.ExtKeyUsage)+len(c.UnknownExtKeyUsage) == 0 || slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageAny) || slices.Contains(c.ExtKeyUsage, want) {
+		return nil
+	}
+	only := "neither serverAuth nor clientAuth"
+	if slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageClientAuth) {
+		only = "clientAuth alone"
+	} else if slices.Contains(c.ExtKeyUsage, x509.ExtKeyUsageServerAuth) {
+		only = "serverAuth alone"
+	}
+	return fmt.Errorf("certificate: that of %q in %s is for %s (extended key usage): %s", c.Subject, file, only, words)
+}
+
+// checkOrder refuses a chain whose certificates do not sign one another (RFC 5246 section 7.4.2).
+func checkOrder(file string, chain []*x509.Certificate) error {
+	for i, c := range chain[:len(chain)-1] {
+		if err := c.CheckSignatureFrom(chain[i+1]); err != nil {
+			return fmt.Errorf("certificate: in %s that of %q is followed by that of %q, which did not sign it: want our own first, and each "+
+				"one's signer after it", file, c.Subject, chain[i+1].Subject)
+		}
+	}
+	return nil
+}
+
+func loadAuthorities(file string, now time.Time) (*x509.CertPool, error) {
+	text, err := readNamed("ca", file, maxPEMFile)
+	if err != nil {
+		return nil, err
+	}
+	certificates, err := parseCertificates("ca", file, text)
 	if err != nil {
 		return nil, err
 	}
@@ -91,9 +167,9 @@ func loadAuthorities(file string, now time.Time) (*x509.CertPool, error) {
 	usable := 0
 	for _, c := range certificates {
 		if !c.IsCA {
-			return nil, fmt.Errorf("authorities %s: the certificate of %q is none of an authority (CA)", file, c.Subject)
+			return nil, fmt.Errorf("ca: the certificate of %q in %s is none of an authority (CA)", c.Subject, file)
 		}
-		if err := currentAt(file, c, now); err != nil {
+		if err := currentAt("ca", file, c, now); err != nil {
 			expired = err
 			continue
 		}
@@ -106,34 +182,41 @@ func loadAuthorities(file string, now time.Time) (*x509.CertPool, error) {
 	return pool, nil
 }
 
-func parseCertificates(file string, text []byte) ([]*x509.Certificate, error) {
+const blockCertificate = "CERTIFICATE" // in PEM
+
+func parseCertificates(key, file string, text []byte) ([]*x509.Certificate, error) {
 	var list []*x509.Certificate
+	secret := false
 	for {
 		var block *pem.Block
 		if block, text = pem.Decode(text); block == nil {
 			break
 		}
-		if block.Type != "CERTIFICATE" {
+		if block.Type != blockCertificate {
+			secret = secret || strings.HasSuffix(block.Type, "PRIVATE KEY")
 			continue
 		}
 		c, err := x509.ParseCertificate(block.Bytes)
 		if err != nil {
-			return nil, fmt.Errorf("certificate %d of %s: %w", len(list)+1, file, err)
+			return nil, fmt.Errorf("%s: certificate %d of %s: %w", key, len(list)+1, file, err)
 		}
 		list = append(list, c)
 	}
+	if len(list) == 0 && secret {
+		return nil, fmt.Errorf("%s: %s holds a private key and no certificate in PEM form: are certificate and key exchanged?", key, file)
+	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("%s holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)", file)
+		return nil, fmt.Errorf("%s: %s holds no certificate in PEM form (-----BEGIN CERTIFICATE-----)", key, file)
 	}
 	return list, nil
 }
 
-func currentAt(file string, c *x509.Certificate, now time.Time) error {
+func currentAt(key, file string, c *x509.Certificate, now time.Time) error {
 	switch {
 	case now.After(c.NotAfter):
-		return fmt.Errorf("the certificate of %q in %s expired on %s", c.Subject, file, c.NotAfter.Format(time.RFC3339))
+		return fmt.Errorf("%s: the certificate of %q in %s expired on %s", key, c.Subject, file, c.NotAfter.Format(time.RFC3339))
 	case now.Before(c.NotBefore):
-		return fmt.Errorf("the certificate of %q in %s is valid from %s on; is the clock right?", c.Subject, file,
+		return fmt.Errorf("%s: the certificate of %q in %s is valid from %s on; is the clock right?", key, c.Subject, file,
 			c.NotBefore.Format(time.RFC3339))
 	}
 	return nil

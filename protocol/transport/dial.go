@@ -140,20 +140,28 @@ func (e *Endpoint) await(ctx context.Context, d *dialing) (*Association, error) 
 			timer.Reset(timeout)
 		case <-timer.C:
 			if sent > e.cfg.MaxInitRetransmits {
-				return e.giveUp(d, fmt.Errorf("no answer to %d %ss", sent, d.progress()))
+				return e.giveUp(d, fmt.Errorf("no answer to %d %ss%s", sent, d.progress(), e.perhaps(d)))
 			}
 			sent++
 			e.send(d.current(), d.peer)
 			timeout = min(2*timeout, e.cfg.RTOMax)
 			timer.Reset(timeout)
 		case <-ctx.Done():
-			return e.giveUp(d, fmt.Errorf("no answer to %d %ss: %w", sent, d.progress(), ctx.Err()))
+			return e.giveUp(d, fmt.Errorf("no answer to %d %ss%s: %w", sent, d.progress(), e.perhaps(d), ctx.Err()))
 		case <-d.peer.ended():
 			return e.giveUp(d, fmt.Errorf("the DTLS session ended: %w", handshakeError(d.peer.session.why())))
 		case <-e.ended:
 			return e.giveUp(d, errRefusing)
 		}
 	}
+}
+
+// perhaps is what a person should think of when a peer did not even answer INIT. Over DTLS its session has answered before.
+func (e *Endpoint) perhaps(d *dialing) string {
+	if d.progress() == cookieWait && e.links[d.peer.link].Mode() == ModeUDP {
+		return " (nobody listens there, or one that wants DTLS or does not let this address in)"
+	}
+	return ""
 }
 
 // giveUp ends a handshake with an error; one that was completed meanwhile is aborted.

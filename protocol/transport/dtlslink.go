@@ -66,30 +66,29 @@ type received struct {
 // themselves, by a certificate of our authorities or by a pre-shared key. The error says of each setting and file what is
 // wrong with it.
 func ListenDTLS(addr netip.AddrPort, cfg SecureConfig, log zerolog.Logger) (*DTLSLink, error) {
-	l, err := newDTLSLink(addr, cfg, log, cfg.validateServer())
+	l, err := newDTLSLink(addr, cfg, serving, log)
 	if err != nil {
 		return nil, fmt.Errorf("listen for SCTP over DTLS on %s: %w", addr, err)
 	}
-	l.serves = true
 	return l, nil
 }
 
 // OpenDTLS binds a UDP socket for DTLS clients and reads the files: Dial over the link sets a session up with the address
 // dialled, or takes the one that there is. Nobody is served.
 func OpenDTLS(local netip.AddrPort, cfg SecureConfig, log zerolog.Logger) (*DTLSLink, error) {
-	l, err := newDTLSLink(local, cfg, log, cfg.validateClient())
+	l, err := newDTLSLink(local, cfg, dialling, log)
 	if err != nil {
 		return nil, fmt.Errorf("open %s for DTLS: %w", local, err)
 	}
 	return l, nil
 }
 
-func newDTLSLink(addr netip.AddrPort, cfg SecureConfig, log zerolog.Logger, roleFault error) (*DTLSLink, error) {
-	if err := errors.Join(cfg.Validate(), roleFault, checkPion()); err != nil {
+func newDTLSLink(addr netip.AddrPort, cfg SecureConfig, r role, log zerolog.Logger) (*DTLSLink, error) {
+	if err := errors.Join(cfg.validate(r), checkPion()); err != nil {
 		return nil, err
 	}
 	now := time.Now()
-	creds, err := loadCredentials(cfg, now)
+	creds, err := loadCredentials(cfg, r, now)
 	if err != nil {
 		return nil, err
 	}
@@ -98,7 +97,7 @@ func newDTLSLink(addr netip.AddrPort, cfg SecureConfig, log zerolog.Logger, role
 		return nil, err
 	}
 	l := &DTLSLink{
-		cfg: cfg, socket: socket, log: log, pionLog: &pionLogger{log: log}, grumble: rate.NewLimiter(5, 20),
+		cfg: cfg, serves: r == serving, socket: socket, log: log, pionLog: &pionLogger{log: log}, grumble: rate.NewLimiter(5, 20),
 		closed: make(chan struct{}), arrived: make(chan received, receivedLen), keys: newHelloKeys(now), table: newSessionTable(),
 		datagrams: sync.Pool{New: func() any { return new(datagram) }},
 		packets:   sync.Pool{New: func() any { return new([]byte) }},
@@ -269,6 +268,13 @@ func (s *session) revoke(why error) {
 	s.end(RevokedSessions, &CloseError{Reason: SessionEnded, Detail: why.Error()})
 }
 
+func (l *DTLSLink) role() role {
+	if l.serves {
+		return serving
+	}
+	return dialling
+}
+
 // Reload reads the files again. New handshakes go by what they hold; sessions whose pre-shared key or certificate would
 // not be taken any more end, and their associations. When anything in the files is wrong, nothing changes, and the error
 // says what.
@@ -276,7 +282,7 @@ func (l *DTLSLink) Reload() error {
 	l.reloading.Lock()
 	defer l.reloading.Unlock()
 	now := time.Now()
-	creds, err := loadCredentials(l.cfg, now)
+	creds, err := loadCredentials(l.cfg, l.role(), now)
 	if err != nil {
 		return fmt.Errorf("reload the files of DTLS on %s, what was read before stays: %w", l.LocalAddr(), err)
 	}

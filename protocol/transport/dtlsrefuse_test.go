@@ -3,10 +3,12 @@ package transport_test
 import (
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/pem"
 	"errors"
 	"net"
 	"net/netip"
 	"os"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -40,7 +42,6 @@ func TestDTLSRefusesCertificates(t *testing.T) {
 		word   string
 	}{
 		"of another authority":  {stranger, "BadCertificate"},
-		"for servers only":      {ca.secure(ca.issue("x", func(c *x509.Certificate) { c.ExtKeyUsage = c.ExtKeyUsage[:1] })), "BadCertificate"},
 		"without a name":        {ca.secure(ca.issue("")), "BadCertificate"},
 		"with stations unclear": {ca.secure(ca.issue("gw-7", speaksFor("17-x"))), "BadCertificate"},
 	} {
@@ -54,23 +55,30 @@ func TestDTLSRefusesCertificates(t *testing.T) {
 	}
 }
 
-// Our own client would not even load it.
-func TestDTLSRefusesExpiredCertificate(t *testing.T) {
-	ca := newAuthority(t)
-	server, link := serveDTLS(t, ca.secure(ca.issue("dispatcher")))
-	late := ca.issue("gw-7", func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })
-	pair, err := tls.LoadX509KeyPair(late.certificate, late.key)
-	if err != nil {
-		t.Fatal(err)
+// Our own client would not even load them.
+func TestDTLSRefusesUnfitCertificates(t *testing.T) {
+	for name, change := range map[string]func(*x509.Certificate){
+		"expired":          func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) },
+		"for servers only": func(c *x509.Certificate) { c.ExtKeyUsage = c.ExtKeyUsage[:1] },
+	} {
+		t.Run(name, func(t *testing.T) {
+			ca := newAuthority(t)
+			server, link := serveDTLS(t, ca.secure(ca.issue("dispatcher")))
+			unfit := ca.issue("gw-7", change)
+			pair, err := tls.LoadX509KeyPair(unfit.certificate, unfit.key)
+			if err != nil {
+				t.Fatal(err)
+			}
+			authorities := x509.NewCertPool()
+			authorities.AddCert(ca.certificate)
+			if err := pionHandshake(t, server.LocalAddr(), dtls.WithCertificates(pair), dtls.WithRootCAs(authorities),
+				dtls.WithServerName("dispatcher")); err == nil || !strings.Contains(err.Error(), "BadCertificate") {
+				t.Errorf("it is taken: %v", err)
+			}
+			counts(t, server, transport.RefusedCertificates, 1)
+			eventually(t, "no session is left", func() bool { return link.Sessions() == 0 })
+		})
 	}
-	authorities := x509.NewCertPool()
-	authorities.AddCert(ca.certificate)
-	if err := pionHandshake(t, server.LocalAddr(), dtls.WithCertificates(pair), dtls.WithRootCAs(authorities),
-		dtls.WithServerName("dispatcher")); err == nil || !strings.Contains(err.Error(), "BadCertificate") {
-		t.Errorf("an expired certificate: %v", err)
-	}
-	counts(t, server, transport.RefusedCertificates, 1)
-	eventually(t, "no session is left", func() bool { return link.Sessions() == 0 })
 }
 
 // pionHandshake is a handshake of a stock client, which keeps to nothing that ours keeps to.
@@ -207,6 +215,10 @@ func TestDTLSConfiguration(t *testing.T) {
 	own := ca.issue("dispatcher")
 	late := ca.issue("dispatcher", func(c *x509.Certificate) { c.NotAfter = time.Now().Add(-time.Minute) })
 	early := ca.issue("dispatcher", func(c *x509.Certificate) { c.NotBefore = time.Now().Add(time.Minute) })
+	clients := ca.issue("dispatcher", func(c *x509.Certificate) { c.ExtKeyUsage = c.ExtKeyUsage[1:] })
+	servers := ca.issue("gw-7", func(c *x509.Certificate) { c.ExtKeyUsage = c.ExtKeyUsage[:1] })
+	sealed := pem.EncodeToMemory(&pem.Block{Type: "ENCRYPTED PRIVATE KEY", Bytes: []byte("?")})
+	jumbled := write(t, "jumbled.pem", slices.Concat(contents(t, own.certificate), contents(t, other.file)))
 	good := ca.secure(own)
 	keys := pskServer(pskFile(t, "gw-7 17"))
 	with := func(cfg transport.SecureConfig, change func(*transport.SecureConfig)) transport.SecureConfig {
@@ -215,37 +227,43 @@ func TestDTLSConfiguration(t *testing.T) {
 	}
 	psk := func(text string) transport.SecureConfig { return pskServer(write(t, "psk", []byte(text))) }
 	for want, cfg := range map[string]transport.SecureConfig{
-		"certificate and psk: both missing":    transport.DefaultSecureConfig(),
-		"key: missing":                         with(good, func(c *transport.SecureConfig) { c.Key = "" }),
-		"ca: missing":                          with(good, func(c *transport.SecureConfig) { c.CA = "" }),
-		"certificate: missing":                 with(good, func(c *transport.SecureConfig) { c.Certificate = "" }),
-		"identity and serverName: only for":    with(good, func(c *transport.SecureConfig) { c.ServerName = "x" }),
-		`identity: "x" is looked up in psk`:    with(good, func(c *transport.SecureConfig) { c.Identity = "x" }),
-		"handshakeTimeout: 0s":                 with(good, func(c *transport.SecureConfig) { c.HandshakeTimeout = 0 }),
-		"maxHalfOpen: 0":                       with(good, func(c *transport.SecureConfig) { c.MaxHalfOpen = 0 }),
-		"maxHalfOpenPerSource: 0":              with(good, func(c *transport.SecureConfig) { c.MaxHalfOpenPerSource = 0 }),
-		"maxSessions: 0":                       with(good, func(c *transport.SecureConfig) { c.MaxSessions = 0 }),
-		"idleTimeout: 1ms":                     with(good, func(c *transport.SecureConfig) { c.IdleTimeout = time.Millisecond }),
-		"do not go together":                   with(good, func(c *transport.SecureConfig) { c.Key = other.issue("x").key }),
-		"expired on":                           ca.secure(late),
-		"is the clock right?":                  ca.secure(early),
-		"read the certificate:":                with(good, func(c *transport.SecureConfig) { c.Certificate = "/nowhere.pem" }),
-		"read the certificate's key":           with(good, func(c *transport.SecureConfig) { c.Key = "/nowhere.pem" }),
-		"read the authorities":                 with(good, func(c *transport.SecureConfig) { c.CA = "/nowhere.pem" }),
-		"than the 4194304 bytes":               with(good, func(c *transport.SecureConfig) { c.Key = "/dev/zero" }),
-		"than the 16777216 bytes":              with(keys, func(c *transport.SecureConfig) { c.PSK = "/dev/zero" }),
-		"holds no certificate in PEM form":     with(good, func(c *transport.SecureConfig) { c.Certificate = own.key }),
-		"is none of an authority":              with(good, func(c *transport.SecureConfig) { c.CA = own.certificate }),
-		"read the pre-shared keys":             with(keys, func(c *transport.SecureConfig) { c.PSK = "/nowhere" }),
-		"no key in it":                         psk("# none\n\n"),
-		"line 2: 1 columns":                    psk("# the first\ngw-7\n"),
-		"line 1: 4 columns":                    psk("gw-7 00 17 18\n"),
-		`line 1: the key of "gw-7" is not`:     psk("gw-7 xyz\n"),
-		`the key of "gw-7" has 2 bytes`:        psk("gw-7 0102\n"),
-		`line 3: identity "a" is on line 1`:    psk("a " + key("a") + "\n\na " + key("b") + " # again\n"),
-		`stations of "a": station "x"`:         psk("a " + key("a") + " 17,x"),
-		"identity of 129 bytes":                psk(strings.Repeat("i", 129) + " " + key("a")),
-		"line 2: the key of \"b\" is not hexa": psk("a 01\nb z\n"),
+		"certificate and psk: both missing":      transport.DefaultSecureConfig(),
+		"key: missing":                           with(good, func(c *transport.SecureConfig) { c.Key = "" }),
+		"ca: missing":                            with(good, func(c *transport.SecureConfig) { c.CA = "" }),
+		"certificate: missing":                   with(good, func(c *transport.SecureConfig) { c.Certificate = "" }),
+		"serverName: only for clients":           with(good, func(c *transport.SecureConfig) { c.ServerName = "x" }),
+		`identity: "x" is looked up in psk`:      with(good, func(c *transport.SecureConfig) { c.Identity = "x" }),
+		"handshakeTimeout: 0s":                   with(good, func(c *transport.SecureConfig) { c.HandshakeTimeout = 0 }),
+		"maxHalfOpen: 0":                         with(good, func(c *transport.SecureConfig) { c.MaxHalfOpen = 0 }),
+		"maxHalfOpenPerSource: 0":                with(good, func(c *transport.SecureConfig) { c.MaxHalfOpenPerSource = 0 }),
+		"maxSessions: 0":                         with(good, func(c *transport.SecureConfig) { c.MaxSessions = 0 }),
+		"idleTimeout: 1ms":                       with(good, func(c *transport.SecureConfig) { c.IdleTimeout = time.Millisecond }),
+		"do not go together":                     with(good, func(c *transport.SecureConfig) { c.Key = other.issue("x").key }),
+		"expired on":                             ca.secure(late),
+		"is the clock right?":                    ca.secure(early),
+		"certificate: the file cannot be read":   with(good, func(c *transport.SecureConfig) { c.Certificate = "/nowhere.pem" }),
+		"key: the file cannot be read":           with(good, func(c *transport.SecureConfig) { c.Key = "/nowhere.pem" }),
+		"ca: the file cannot be read":            with(good, func(c *transport.SecureConfig) { c.CA = "/nowhere.pem" }),
+		"than the 4194304 bytes":                 with(good, func(c *transport.SecureConfig) { c.Key = "/dev/zero" }),
+		"than the 16777216 bytes":                with(keys, func(c *transport.SecureConfig) { c.PSK = "/dev/zero" }),
+		"holds a private key and no certificate": with(good, func(c *transport.SecureConfig) { c.Certificate = own.key }),
+		"holds a certificate and no private key": with(good, func(c *transport.SecureConfig) { c.Key = own.certificate }),
+		"holds no certificate in PEM form":       with(good, func(c *transport.SecureConfig) { c.CA = "/dev/null" }),
+		"holds no private key in PEM form":       with(good, func(c *transport.SecureConfig) { c.Key = "/dev/null" }),
+		"is encrypted, and nobody is there":      with(good, func(c *transport.SecureConfig) { c.Key = write(t, "sealed", sealed) }),
+		"is for clientAuth alone":                ca.secure(clients),
+		"which did not sign it":                  with(good, func(c *transport.SecureConfig) { c.Certificate = jumbled }),
+		"is none of an authority":                with(good, func(c *transport.SecureConfig) { c.CA = own.certificate }),
+		"psk: the file cannot be read":           with(keys, func(c *transport.SecureConfig) { c.PSK = "/nowhere" }),
+		"holds no key: want lines":               psk("# none\n\n"),
+		"line 2: 1 columns":                      psk("# the first\ngw-7\n"),
+		"line 1: 4 columns":                      psk("gw-7 00 17 18\n"),
+		`line 1: the key of "gw-7" is not`:       psk("gw-7 xyz\n"),
+		`the key of "gw-7" has 2 bytes`:          psk("gw-7 0102\n"),
+		`line 3: identity "a" is on line 1`:      psk("a " + key("a") + "\n\na " + key("b") + " # again\n"),
+		`stations of "a": station "x"`:           psk("a " + key("a") + " 17,x"),
+		"identity of 129 bytes":                  psk(strings.Repeat("i", 129) + " " + key("a")),
+		"line 2: the key of \"b\" is not hexa":   psk("a 01\nb z\n"),
 	} {
 		link, err := transport.ListenDTLS(loopback(), cfg, logger(t))
 		if err == nil {
@@ -259,6 +277,7 @@ func TestDTLSConfiguration(t *testing.T) {
 		}
 	}
 	for want, cfg := range map[string]transport.SecureConfig{
+		"is for serverAuth alone": ca.secure(servers),
 		"by one of both":          with(good, func(c *transport.SecureConfig) { c.PSK, c.Identity = keys.PSK, "gw-7" }),
 		"identity: missing":       keys,
 		`"gw-9" is on no line of`: pskClient(keys.PSK, "gw-9"),
@@ -266,6 +285,34 @@ func TestDTLSConfiguration(t *testing.T) {
 		if _, err := transport.OpenDTLS(loopback(), cfg, logger(t)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nwant %q", err, want)
 		}
+	}
+}
+
+func contents(tb testing.TB, file string) []byte {
+	tb.Helper()
+	text, err := os.ReadFile(file)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return text
+}
+
+// A listener whose files are all wrong hears of all of them at once, each by its key.
+func TestDTLSCheck(t *testing.T) {
+	cfg := transport.DefaultSecureConfig()
+	cfg.Certificate, cfg.Key, cfg.CA, cfg.PSK, cfg.Identity, cfg.IdleTimeout = "/nowhere/a", "/nowhere/b", "/nowhere/c", "/nowhere/d", "x", 0
+	err := cfg.CheckServer(time.Now())
+	for _, want := range []string{"certificate: ", "key: ", "ca: ", "psk: ", "identity: ", "idleTimeout: "} {
+		if err == nil || !strings.Contains("\n"+err.Error(), "\n"+want) {
+			t.Errorf("%v\nwithout %q", err, want)
+		}
+	}
+	keys := pskFile(t, "gw-7 17")
+	if err := pskServer(keys).CheckServer(time.Now()); err != nil {
+		t.Error(err)
+	}
+	if err := pskClient(keys, "gw-7").CheckClient(time.Now()); err != nil {
+		t.Error(err)
 	}
 }
 

@@ -208,6 +208,8 @@ func (s *session) explain(err error) *refusal {
 	case silent(err) && named != "":
 		return &refusal{UnprovenIdentities, fmt.Errorf("no answer in %s to the proof of identity %q: the server has another key for it, "+
 			"or fell silent", s.link.cfg.HandshakeTimeout, named)}
+	case silent(err) && !s.link.serves:
+		return &refusal{HandshakeTimeouts, fmt.Errorf("no answer in %s (nobody listens there, or one without DTLS)", s.link.cfg.HandshakeTimeout)}
 	case silent(err):
 		return &refusal{HandshakeTimeouts, fmt.Errorf("no answer in %s", s.link.cfg.HandshakeTimeout)}
 	case errors.As(err, &authority), errors.As(err, &invalid), errors.As(err, &hostname):

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/netip"
+	"slices"
 
 	"github.com/rs/zerolog"
 )
@@ -31,9 +32,23 @@ func DefaultListener() Listener {
 
 // Validate names all faults at once, each by its key; it opens no file.
 func (l Listener) Validate() error {
+	secure := error(nil)
+	if l.Mode == ModeDTLS {
+		secure = l.validate(serving)
+	} else if c := l.SecureConfig; c.Certificate != "" || c.Key != "" || c.CA != "" || c.PSK != "" {
+		secure = errors.New("certificate, key, ca and psk: only for mode dtls; without it they would not be used")
+	}
+	return errors.Join(l.ValidateAddress(), secure)
+}
+
+// ValidateAddress is the part of Validate that is about mode, address and networks.
+func (l Listener) ValidateAddress() error {
 	var address error
-	if !l.Address.IsValid() {
+	switch addr := l.Address.Addr(); {
+	case !addr.IsValid():
 		address = errors.New("address: missing; want a numeric address with a port, such as 192.0.2.1:9899")
+	case addr.IsMulticast() || addr == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
+		address = fmt.Errorf("address: %s is no address of one machine", addr)
 	}
 	switch l.Mode {
 	case ModeUDP:
@@ -41,7 +56,10 @@ func (l Listener) Validate() error {
 	case ModeIP:
 		return errors.Join(address, l.validateIP(), l.validatePlain())
 	case ModeDTLS:
-		return errors.Join(address, l.validateDTLS())
+		if len(l.Allow) > 0 {
+			return errors.Join(address, errors.New("allow: only for mode udp or ip; with dtls the peers prove who they are"))
+		}
+		return address
 	}
 	return errors.Join(errors.New("mode: missing; want udp, dtls or ip"), address)
 }
@@ -65,19 +83,41 @@ func (l Listener) validatePlain() error {
 		faults = append(faults, fmt.Errorf("allow: missing, and %s is open to the network; mode %s proves nothing of a station: list "+
 			"the networks of yours (0.0.0.0/0 and ::/0 for all), or use mode dtls", l.Address, l.Mode))
 	}
-	c := l.SecureConfig
-	if c.Certificate != "" || c.Key != "" || c.CA != "" || c.PSK != "" {
-		faults = append(faults, errors.New("certificate, key, ca and psk: only for mode dtls; without it they would not be used"))
+	if len(l.Allow) > 0 && l.Address.IsValid() && !slices.ContainsFunc(l.Allow, l.hears) {
+		faults = append(faults, fmt.Errorf("allow: none of its networks can reach %s, so nobody would be heard; add one that can%s",
+			l.Address, l.reaching()))
 	}
 	return errors.Join(faults...)
 }
 
-func (l Listener) validateDTLS() error {
-	var allow error
-	if len(l.Allow) > 0 {
-		allow = errors.New("allow: only for mode udp or ip; with dtls the peers prove who they are")
+// hears tells whether packets from a network can come to the address: from this machine alone to a loopback address, and
+// of the same family to any but [::].
+func (l Listener) hears(network netip.Prefix) bool {
+	addr, from := l.Address.Addr().Unmap(), network.Addr().Unmap()
+	switch {
+	case addr == netip.IPv6Unspecified():
+		return true
+	case addr.Is4() != from.Is4():
+		return false
+	case addr.IsLoopback():
+		return network.Overlaps(loopbackOf(addr))
 	}
-	return errors.Join(allow, l.SecureConfig.Validate(), l.validateServer())
+	return true
+}
+
+// reaching names a network that could be meant.
+func (l Listener) reaching() string {
+	if addr := l.Address.Addr().Unmap(); addr.IsLoopback() {
+		return ", such as " + loopbackOf(addr).String()
+	}
+	return ""
+}
+
+func loopbackOf(addr netip.Addr) netip.Prefix {
+	if addr.Is4() {
+		return netip.PrefixFrom(netip.AddrFrom4([4]byte{127}), 8)
+	}
+	return netip.PrefixFrom(netip.IPv6Loopback(), 128)
 }
 
 // Open binds the address, and reads the files of DTLS. The error says of each what is wrong with it.

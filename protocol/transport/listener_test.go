@@ -155,9 +155,13 @@ func TestListenerConfiguration(t *testing.T) {
 		"mode ip proves nothing":                {Mode: transport.ModeIP, Address: netip.MustParseAddrPort("192.0.2.1:0")},
 		"only for mode dtls":                    secure(func(l *transport.Listener) { l.Mode, l.Allow = transport.ModeUDP, prefixes("::/0") }),
 		"allow: only for mode udp":              secure(func(l *transport.Listener) { l.Allow = prefixes("::/0") }),
+		"none of its networks can reach 127.0.": {Mode: transport.ModeUDP, Address: loopback(), Allow: prefixes("10.0.0.0/8")},
+		"nobody would be heard":                 {Mode: transport.ModeUDP, Address: all, Allow: prefixes("::/0")},
+		"such as ::1/128":                       {Mode: transport.ModeUDP, Address: netip.MustParseAddrPort("[::1]:1"), Allow: prefixes("fd00::/8")},
+		"224.0.0.1 is no address of one":        {Mode: transport.ModeUDP, Address: netip.MustParseAddrPort("224.0.0.1:1"), Allow: prefixes("0.0.0.0/0")},
 		"certificate and psk: both missing":     secure(func(l *transport.Listener) { l.PSK = "" }),
 		"maxHalfOpen: 0":                        secure(func(l *transport.Listener) { l.MaxHalfOpen = 0 }),
-		"identity and serverName: only for cli": secure(func(l *transport.Listener) { l.Identity = "gw-7" }),
+		"identity: only for clients":            secure(func(l *transport.Listener) { l.Identity = "gw-7" }),
 	} {
 		if err := l.Validate(); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nwant %q", err, want)
@@ -166,6 +170,8 @@ func TestListenerConfiguration(t *testing.T) {
 	for _, l := range []transport.Listener{
 		{Mode: transport.ModeUDP, Address: all, Allow: prefixes("0.0.0.0/0", "::/0")},
 		{Mode: transport.ModeUDP, Address: loopback()},
+		{Mode: transport.ModeUDP, Address: loopback(), Allow: prefixes("10.0.0.0/8", "127.0.0.2/32")},
+		{Mode: transport.ModeUDP, Address: netip.MustParseAddrPort("[::]:9899"), Allow: prefixes("10.0.0.0/8")},
 		{Mode: transport.ModeIP, Address: loopback()},
 		{Mode: transport.ModeIP, Address: netip.MustParseAddrPort("192.0.2.1:0"), Allow: prefixes("192.0.2.0/24")},
 		secure(func(l *transport.Listener) { l.Address = all }),

@@ -10,7 +10,6 @@ import (
 	"unicode/utf8"
 
 	"skyring/protocol/identity"
-	"skyring/protocol/textfile"
 )
 
 const (
@@ -43,18 +42,14 @@ type pskTable map[string]preSharedKey
 // where the key is 16 to 64 bytes in hexadecimal and the stations are as in package identity; # begins a comment. The
 // error names every line that is wrong.
 func readPSKFile(path string) (pskTable, error) {
-	text, err := textfile.Read(path, maxPSKFile)
+	text, err := readNamed("psk", path, maxPSKFile)
 	if err != nil {
-		return nil, fmt.Errorf("read the pre-shared keys: %w", err)
+		return nil, err
 	}
-	table, err := parsePSKs(text)
-	if err != nil {
-		return nil, fmt.Errorf("pre-shared keys %s:\n%w", path, err)
-	}
-	return table, nil
+	return parsePSKs(path, text)
 }
 
-func parsePSKs(text []byte) (pskTable, error) {
+func parsePSKs(path string, text []byte) (pskTable, error) {
 	table := pskTable{}
 	var faults []error
 	lines := bufio.NewScanner(bytes.NewReader(text))
@@ -70,14 +65,14 @@ func parsePSKs(text []byte) (pskTable, error) {
 			err = fmt.Errorf("identity %q is on line %d already", k.identity.Name, earlier.line)
 		}
 		if err != nil {
-			faults = append(faults, fmt.Errorf("line %d: %w", number, err))
+			faults = append(faults, fmt.Errorf("psk: %s, line %d: %w", path, number, err))
 			continue
 		}
 		k.line = number
 		table[k.identity.Name] = k
 	}
 	if len(table) == 0 && len(faults) == 0 {
-		faults = append(faults, errors.New("no key in it: want lines such as \"station-17 HEXKEY 17\""))
+		faults = append(faults, fmt.Errorf("psk: %s holds no key: want lines such as \"station-17 HEXKEY 17\" (\"skyring cert --psk station-17=17\" makes one)", path))
 	}
 	return table, errors.Join(faults...)
 }

@@ -84,11 +84,35 @@ func (c SecureConfig) validateFiles() error {
 	return errors.Join(faults...)
 }
 
+// CheckServer is Validate for a listener, which also looks into the files: it names all that keeps it from opening, each
+// fault by its key.
+func (c SecureConfig) CheckServer(now time.Time) error { return c.check(serving, now) }
+
+// CheckClient is CheckServer for an end that dials.
+func (c SecureConfig) CheckClient(now time.Time) error { return c.check(dialling, now) }
+
+func (c SecureConfig) check(r role, now time.Time) error {
+	err := c.validate(r)
+	if fault := c.validateFiles(); fault != nil { // what is missing cannot be read
+		return err
+	}
+	_, files := loadCredentials(c, r, now)
+	return errors.Join(err, files)
+}
+
+// validate is Validate with what depends on the role.
+func (c SecureConfig) validate(r role) error {
+	if r == serving {
+		return errors.Join(c.Validate(), c.validateServer())
+	}
+	return errors.Join(c.Validate(), c.validateClient())
+}
+
 // validateClient names what only a client may set, and must.
 func (c SecureConfig) validateClient() error {
 	switch {
 	case c.PSK != "" && c.Certificate != "":
-		return errors.New("certificate and psk: a client proves itself by one of both")
+		return errors.New("certificate and psk: a client proves itself by one of both; leave the other empty")
 	case c.PSK != "" && c.Identity == "":
 		return errors.New("identity: missing; it says which line of psk the client is")
 	}
@@ -97,10 +121,14 @@ func (c SecureConfig) validateClient() error {
 
 // validateServer names what only a client may set.
 func (c SecureConfig) validateServer() error {
-	if c.Identity != "" || c.ServerName != "" {
-		return errors.New("identity and serverName: only for clients; a server learns whom it serves")
+	var faults []error
+	if c.Identity != "" {
+		faults = append(faults, errors.New("identity: only for clients, which prove themselves by one line of psk; a listener takes all of them"))
 	}
-	return nil
+	if c.ServerName != "" {
+		faults = append(faults, errors.New("serverName: only for clients; a listener's names are in its certificate"))
+	}
+	return errors.Join(faults...)
 }
 
 // sourceOf is what counts as one source: an IPv4 address or an IPv6 /64 network, which one host has to itself.
