@@ -7,6 +7,9 @@ import (
 	"strings"
 	"testing"
 
+	"skyring/processor/access"
+	"skyring/processor/table"
+	"skyring/protocol"
 	"skyring/protocol/receipt"
 	"skyring/protocol/transport"
 	"skyring/testbed/trace"
@@ -81,6 +84,25 @@ func TestOtherTraffic(t *testing.T) {
 				t.Errorf("the other traffic is not told of: %q", v.Warnings)
 			}
 		})
+	}
+}
+
+// TestOperatorsRecordsAreNoLedger has stations and pools in the store that an operator put there, as 'skyring station add' does.
+func TestOperatorsRecordsAreNoLedger(t *testing.T) {
+	g := &target{t: t, store: openStore(t), behave: once}
+	operator := table.New(g.store)
+	entry := table.Entry{ID: 0x17, Profile: access.Profile{Key: [access.KeySize]byte{1}, Beams: []protocol.Beam{7}}}
+
+	if _, err := operator.Put(t.Context(), []table.Entry{entry}, table.Add); err != nil {
+		t.Fatal(err)
+	}
+
+	if _, err := operator.SetPool(t.Context(), 7, 1, 20); err != nil {
+		t.Fatal(err)
+	}
+
+	if v := run(t, config(g.start(16)), g.store, diameterCapture()); !v.OK() {
+		t.Errorf("verdict:\n%s", rendered(t, v))
 	}
 }
 

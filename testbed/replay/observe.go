@@ -71,7 +71,7 @@ func (o *observation) add(s statestore.Session, since baseline) error {
 		return s.Err
 	}
 
-	if s.Record.Handler != 0 {
+	if s.Record.Handler != 0 || ofESSP(s.Key) {
 		return nil // of a handler of its own, no ledger
 	}
 
@@ -100,6 +100,13 @@ func (o *observation) add(s statestore.Session, since baseline) error {
 	}
 
 	return o.keep(s.Key, l, chains)
+}
+
+// ofESSP tells that a session is a station, a call or a pool. Those that an operator put into the store name no handler.
+func ofESSP(k []byte) bool {
+	kind := key.KindOf(k)
+
+	return kind == key.KindStation || kind == key.KindCall || kind == key.KindPool
 }
 
 func (o *observation) keep(k []byte, l *ledger.Ledger, chains session) error {
