@@ -48,7 +48,8 @@ func (a *Association) finish(why *CloseError, farewell func()) {
 		farewell()
 		a.reason.Store(why)
 		a.endpoint.table.remove(a, time.Now().Add(a.endpoint.cfg.CookieLife))
-		close(a.done) // pion's reader sees it
+		close(a.done)
+		a.conn.inbox.poke() // for pion's reader
 		if s := a.peer.session; s != nil {
 			s.detach(a, why.Reason)
 		}

@@ -28,22 +28,19 @@ func (c *conn) Read(b []byte) (int, error) {
 	a := c.association
 	a.sending.processed()
 	for {
-		if p := c.inbox.take(); p != nil {
-			if p.passed != nil {
-				close(p.passed)
-				continue
-			}
+		switch p := c.inbox.take(); {
+		case p == nil && c.late.Load():
+			return 0, os.ErrDeadlineExceeded
+		case p == nil && a.isDone():
+			return 0, io.EOF
+		case p == nil:
+			<-c.inbox.wake // also when the association ends, or the deadline passes
+		case p.passed != nil:
+			close(p.passed)
+		default:
 			n := copy(b, p.b)
 			a.endpoint.packets.Put(p)
 			return n, nil
-		}
-		if c.late.Load() {
-			return 0, os.ErrDeadlineExceeded
-		}
-		select {
-		case <-c.inbox.wake:
-		case <-a.done:
-			return 0, io.EOF
 		}
 	}
 }

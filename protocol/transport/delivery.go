@@ -10,36 +10,57 @@ import (
 const maxChunk = (maxPacket - packet.HeaderLen) &^ 3
 
 // delivery is what of a packet goes to pion: as one packet, or as several where the peer's was longer than pion reads.
+// Chunks that follow one another in the peer's packet are copied together.
 type delivery struct {
 	association *Association
 	in          *inbound
-	out         *packetBuffer // nil before the first chunk
+	begin, end  int           // of the chunks in the peer's packet that are to be copied next, padding included
+	out         *packetBuffer // nil before the first are
 	hasData     bool
 }
 
-// add appends a chunk of at most maxChunk bytes, and gives pion's copy of it.
-func (d *delivery) add(c packet.Chunk) []byte {
-	if d.out != nil && len(d.out.b)+len(c.Raw) > maxPacket {
+// add takes the chunk at an offset of the peer's packet, of at most maxChunk bytes; the next one starts at next.
+func (d *delivery) add(c packet.Chunk, offset, next int) {
+	if offset != d.end {
+		d.copy()
+		d.begin = offset
+	}
+	if d.length()+next-offset > maxPacket {
 		d.queue()
+		d.begin = offset
+	}
+	clear(d.in.b[offset+len(c.Raw) : next]) // pion refuses padding that is not 0
+	d.end = next
+	d.hasData = d.hasData || c.Type == packet.TypeData
+}
+
+// length is how long the packet for pion is so far.
+func (d *delivery) length() int {
+	n := packet.HeaderLen
+	if d.out != nil {
+		n = len(d.out.b)
+	}
+	return n + d.end - d.begin
+}
+
+// copy moves what was added into pion's packet.
+func (d *delivery) copy() {
+	chunks := d.in.b[d.begin:d.end]
+	if d.begin = d.end; len(chunks) == 0 {
+		return
 	}
 	if d.out == nil {
 		d.out = d.association.endpoint.borrow()
 		d.out.b = append(d.out.b[:0], d.in.b[:packet.HeaderLen]...)
 		binary.BigEndian.PutUint32(d.out.b[8:], 0) // checked; pion takes 0 for right
 	}
-	begin := len(d.out.b)
-	d.out.b = appendPadded(d.out.b, c.Raw)
-	d.hasData = d.hasData || c.Type == packet.TypeData
-	return d.out.b[begin:]
-}
-
-func appendPadded(dst, raw []byte) []byte {
-	dst = append(dst, raw...)
-	return append(dst, []byte{0, 0, 0}[:-len(raw)&3]...) // pion refuses padding that is missing or not 0
+	d.out.b = append(d.out.b, chunks...)
+	d.out.b = append(d.out.b, []byte{0, 0, 0}[:-len(chunks)&3]...) // nor is padding that is missing to its taste
 }
 
 // queue gives pion what there is.
 func (d *delivery) queue() {
+	d.copy()
 	a, out := d.association, d.out
 	if out == nil {
 		return
@@ -64,6 +85,7 @@ func (d *delivery) queue() {
 
 // drop forgets what is not queued.
 func (d *delivery) drop() {
+	d.begin = d.end
 	if d.out != nil {
 		d.association.endpoint.packets.Put(d.out)
 		d.out = nil

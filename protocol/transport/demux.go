@@ -41,7 +41,8 @@ func (e *Endpoint) handle(b []byte, from place) {
 	}
 }
 
-// inbound is a packet with a right checksum on its way through the endpoint; its bytes are the link reader's.
+// inbound is a packet with a right checksum on its way through the endpoint. Its bytes are the link reader's again afterwards;
+// until then they are the association's, which writes lanes into them.
 type inbound struct {
 	b        []byte
 	header   packet.Header

@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"errors"
 	"net/netip"
 	"os"
@@ -11,7 +12,7 @@ import (
 
 // Handle gives an endpoint a packet as if it had come from the link.
 func Handle(e *Endpoint, b []byte, from netip.AddrPort) {
-	e.handle(b, place{Peer: Peer{Addr: from}})
+	e.handle(bytes.Clone(b), place{Peer: Peer{Addr: from}})
 }
 
 // Tags are an association's verification tags and TSNs, which a spoofer does not know.

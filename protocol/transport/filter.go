@@ -44,6 +44,7 @@ func (a *Association) filter(offset int, d *delivery) {
 	in := d.in
 	for offset < len(in.b) {
 		c, next, _ := packet.ChunkAt(in.b, offset) // wellFormed has found no error
+		at := offset
 		offset = next
 		fate := a.judge(in, c)
 		if fate == pass && len(c.Raw) > maxChunk {
@@ -51,13 +52,14 @@ func (a *Association) filter(offset int, d *delivery) {
 		}
 		switch fate {
 		case pass:
-			if c.Type != packet.TypeData {
-				d.add(c)
-			} else if a.intake.shut {
-				a.endpoint.count.add(PausedData)
-			} else {
-				a.assignLane(d.add(c))
+			if c.Type == packet.TypeData {
+				if a.intake.shut {
+					a.endpoint.count.add(PausedData)
+					continue
+				}
+				a.assignLane(c.Raw)
 			}
+			d.add(c, at, next)
 		case strip:
 		case unknown:
 			a.endpoint.count.add(UnknownChunks)
@@ -162,7 +164,7 @@ func (a *Association) onData(in *inbound, c packet.Chunk) chunkFate {
 	return pass
 }
 
-// assignLane writes the lane of a DATA chunk that passed into pion's copy of it. The caller holds the intake's mu.
+// assignLane writes the lane of a DATA chunk that passed into it. The caller holds the intake's mu.
 func (a *Association) assignLane(raw []byte) {
 	stream, unordered := binary.BigEndian.Uint16(raw[dataStream:]), raw[dataFlags]&packet.FlagUnordered != 0
 	if stream >= a.in {
@@ -171,12 +173,14 @@ func (a *Association) assignLane(raw []byte) {
 	}
 	l := lane(stream) | inKind(unordered)
 	toLane(raw, l)
-	if _, known := a.intake.lanes[l]; !known {
-		if a.intake.lanes == nil {
-			a.intake.lanes = map[lane]struct{}{}
-		}
-		a.intake.lanes[l] = struct{}{}
+	if l == a.intake.latest && a.intake.lanes != nil {
+		return
 	}
+	if a.intake.lanes == nil {
+		a.intake.lanes = map[lane]struct{}{}
+	}
+	a.intake.lanes[l] = struct{}{}
+	a.intake.latest = l
 }
 
 // maxForward bounds how far FORWARD-TSN may go at once: pion walks over each TSN, holding the association's lock.

@@ -16,11 +16,12 @@ type inbox struct {
 	limit, maxBytes int
 	wake            chan struct{} // holds one
 
-	mu     sync.Mutex
-	head   *packetBuffer
-	tail   *packetBuffer
-	length int
-	bytes  int
+	mu      sync.Mutex
+	head    *packetBuffer
+	tail    *packetBuffer
+	length  int
+	bytes   int
+	waiting bool // the last take found nothing: the next put has to poke
 }
 
 // put queues a packet; false when the inbox is full. Marks always have room.
@@ -39,17 +40,22 @@ func (q *inbox) put(p *packetBuffer) bool {
 	q.tail = p
 	q.length++
 	q.bytes += len(p.b)
+	waiting := q.waiting
+	q.waiting = false
 	q.mu.Unlock()
-	q.poke()
+	if waiting {
+		q.poke()
+	}
 	return true
 }
 
-// take removes the oldest packet, nil when there is none.
+// take removes the oldest packet; nil when there is none, and wake tells then when to look again.
 func (q *inbox) take() *packetBuffer {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	p := q.head
 	if p == nil {
+		q.waiting = true
 		return nil
 	}
 	if q.head = p.next; q.head == nil {

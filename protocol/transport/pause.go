@@ -13,9 +13,10 @@ import (
 
 // intake is the gate between the front end and pion.
 type intake struct {
-	mu    sync.Mutex
-	shut  bool              // DATA is dropped, so that it is not acknowledged
-	lanes map[lane]struct{} // of DATA that went through
+	mu     sync.Mutex
+	shut   bool              // DATA is dropped, so that it is not acknowledged
+	lanes  map[lane]struct{} // of DATA that went through
+	latest lane              // of them
 }
 
 // Pause takes no more messages: what the peer sends from now on is not acknowledged, so that SCTP sends it again. It

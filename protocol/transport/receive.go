@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -140,34 +141,48 @@ func (r *receiver) ended(done chan struct{}) {
 	r.poke()
 }
 
-// readLane delivers a lane's messages until the stream or the association ends.
+// maxGuess bounds the buffer that a lane keeps while it waits for a message, in bytes.
+const maxGuess = 1024
+
+// readLane delivers a lane's messages until the stream or the association ends. It reads into a buffer as long as the
+// message before, since most messages of a stream are alike; where that is too short, pion tells the size and keeps the
+// message.
 func (a *Association) readLane(stream *sctp.Stream, deliver func(Message)) {
 	l := lane(stream.StreamIdentifier())
+	var buffer []byte
 	for !a.receiving.stopping.Load() {
-		size, _, err := stream.ReadSCTP(nil) // waits for a whole message and tells its size
-		if nothingToRead(err) {
+		size, ppid, err := stream.ReadSCTP(buffer)
+		switch {
+		case err == nil:
+		case nothingToRead(err):
 			a.receiving.rest()
 			continue
-		}
-		if !errors.Is(err, io.ErrShortBuffer) {
+		case !errors.Is(err, io.ErrShortBuffer):
 			return
-		}
-		if size > int(a.endpoint.cfg.MaxMessage) {
-			a.endpoint.count.add(OversizedMessages)
-			a.abort(&CloseError{Reason: ProtocolViolation, Detail: fmt.Sprintf("message of %d bytes, at most %d may be", size,
-				a.endpoint.cfg.MaxMessage)}, causeOutOfResource, "")
+		case size > int(a.endpoint.cfg.MaxMessage):
+			a.refuseMessage(size)
 			return
-		}
-		payload := make([]byte, size)
-		_, ppid, err := stream.ReadSCTP(payload)
-		if err != nil {
-			return
+		default:
+			buffer = make([]byte, size)
+			continue
 		}
 		if b := a.window.consumed(size); b != nil {
 			a.inject(b)
 		}
+		payload := buffer[:size:size]
+		if size < len(buffer)/2 { // else whoever keeps it would keep as much again
+			payload = bytes.Clone(payload)
+		}
+		buffer = make([]byte, min(size, maxGuess))
 		deliver(Message{Stream: l.stream(), PPID: uint32(ppid), Unordered: l.unordered(), Payload: payload})
 	}
+}
+
+// refuseMessage ends the association of a peer that sends messages too long for us.
+func (a *Association) refuseMessage(size int) {
+	a.endpoint.count.add(OversizedMessages)
+	detail := fmt.Sprintf("message of %d bytes, at most %d may be", size, a.endpoint.cfg.MaxMessage)
+	a.abort(&CloseError{Reason: ProtocolViolation, Detail: detail}, causeOutOfResource, "")
 }
 
 // starved tells whether messages could be read, but none is whole: the peer sends one that the window cannot hold.

@@ -317,3 +317,29 @@ func TestBadLink(t *testing.T) {
 		t.Errorf("the link was not bad: %v packets by fate", seen)
 	}
 }
+
+// Messages that are longer or shorter than those before come whole, and what was delivered stays as it was.
+func TestMessagesOfAllLengths(t *testing.T) {
+	server, client := start(t, steady()), start(t, steady())
+	dialled, accepted := connect(t, client, server)
+	into := collect(t, accepted)
+	var sent, got []transport.Message
+	for _, size := range []int{1, 2, 500, 3, 1023, 1024, 1025, 5000, 600, 300, 299, 10, 9, 8, 16_000, 15_999, 1, 1, 1024, 511, 513, 1024} {
+		m := transport.Message{PPID: uint32(size), Payload: random(size)}
+		if err := dialled.Send(deadline(t), m); err != nil {
+			t.Fatal(err)
+		}
+		sent = append(sent, m)
+	}
+	for range sent {
+		got = append(got, next(t, into))
+	}
+	for i, m := range got {
+		if !bytes.Equal(m.Payload, sent[i].Payload) || m.PPID != sent[i].PPID {
+			t.Errorf("message %d: %d bytes, sent were %d", i, len(m.Payload), len(sent[i].Payload))
+		}
+		if cap(m.Payload) > 2*len(m.Payload)+8 {
+			t.Errorf("message %d of %d bytes holds %d", i, len(m.Payload), cap(m.Payload))
+		}
+	}
+}

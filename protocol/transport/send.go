@@ -67,6 +67,11 @@ func (a *Association) Send(ctx context.Context, m Message) error {
 
 func (a *Association) takeTurn(ctx context.Context) error {
 	select {
+	case a.sending.turn <- struct{}{}: // nearly always, and far cheaper than a select that may wait
+		return nil
+	default:
+	}
+	select {
 	case a.sending.turn <- struct{}{}:
 		return nil
 	case <-ctx.Done():
