@@ -195,42 +195,6 @@ func (a *Association) onForwardTSN(c packet.Chunk) chunkFate {
 	return pass
 }
 
-// Parameters of RE-CONFIG (RFC 6525 section 4).
-const (
-	reconfigOutgoingReset = 13
-	reconfigAddIn         = 18
-	reconfigResponse      = 16
-	reconfigDenied        = 2
-)
-
-// onReconfig passes resets of the peer's outgoing streams and responses; pion would drop the packet for anything else,
-// which is denied here.
-func (a *Association) onReconfig(in *inbound, c packet.Chunk) chunkFate {
-	fate := pass
-	for p, err := range packet.Parameters(c.Value) {
-		switch {
-		case err != nil:
-			a.endpoint.count.add(MalformedPackets)
-			return strip
-		case p.Type == reconfigOutgoingReset && len(p.Value) >= 12, p.Type == reconfigResponse && len(p.Value) >= 8:
-		default:
-			fate = strip
-			if p.Type > reconfigOutgoingReset && p.Type <= reconfigAddIn && len(p.Value) >= 4 {
-				a.deny(in, p.Value[:4])
-			}
-		}
-	}
-	if len(c.Value) == 0 {
-		return strip
-	}
-	return fate
-}
-
-func (a *Association) deny(in *inbound, request []byte) {
-	response := packet.AppendParameter(nil, reconfigResponse, append(append([]byte(nil), request...), u32(reconfigDenied)...))
-	a.endpoint.send(packet.AppendChunk(a.packet(32), packet.TypeReconfig, 0, response), a.replyPlace(in))
-}
-
 // report sends an ERROR chunk with one cause, once for a packet.
 func (a *Association) report(in *inbound, c cause, value []byte) {
 	if in.reported {

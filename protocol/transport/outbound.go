@@ -23,6 +23,8 @@ func (a *Association) rewriteOutbound(b []byte) {
 			a.window.advertise(binary.BigEndian.Uint32(c.Value), binary.BigEndian.Uint32(c.Value[4:]))
 		case packet.TypeShutdownAck:
 			a.shutdownAcked.Store(true)
+		case packet.TypeReconfig:
+			a.noteAnswers(c)
 		case packet.TypeAbort:
 			detail := describeCauses(c.Value)
 			a.violation.CompareAndSwap(nil, &detail)

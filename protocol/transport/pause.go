@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/pion/sctp"
@@ -17,6 +18,9 @@ type intake struct {
 	shut   bool              // DATA is dropped, so that it is not acknowledged
 	lanes  map[lane]struct{} // of DATA that went through
 	latest lane              // of them
+	reset  pendingReset
+
+	resetDone atomic.Uint64 // see done; pion's writer sets it
 }
 
 // Pause takes no more messages: what the peer sends from now on is not acknowledged, so that SCTP sends it again. It
