@@ -5,6 +5,7 @@ import (
 
 	"skyring/protocol/bus"
 	"skyring/ring"
+	"skyring/ring/gauge"
 )
 
 // NoResponders says that nobody listens on a node's subject: it is dead. Frames in
@@ -38,7 +39,8 @@ func (c *Core) Heartbeat(now time.Duration, h bus.Heartbeat) {
 	n.beats, n.beatAt, n.reported = h.Sequence, c.clock, h
 
 	if now := c.ceiling(n); now != ceiling {
-		c.setLimit(n, now)
+		n.limit.SetCeiling(now)
+		c.limited(n)
 	}
 
 	c.announce(n, h)
@@ -63,9 +65,10 @@ func (c *Core) meet(h bus.Heartbeat) *node {
 		id:          h.ID,
 		incarnation: h.Incarnation,
 		index:       ring.NoNode,
-		limit:       limits{bytes: c.cfg.MaxBytesPerNode},
+		maxBytes:    c.cfg.MaxBytesPerNode,
 	}
-	c.setLimit(n, c.cfg.InFlightLimit)
+	n.limit.SetCeiling(c.cfg.InFlightLimit)
+	c.limited(n)
 	c.nodes = append(c.nodes, n)
 	c.byID[n.id] = n
 	c.byIncarnation[n.incarnation] = n
@@ -98,7 +101,7 @@ func (c *Core) accept(n *node, h bus.Heartbeat) bool {
 
 		delete(c.byIncarnation, n.previous)
 		n.previous, n.previousBeats, n.twin = n.incarnation, n.beats, false
-		n.incarnation, n.heard, n.response, n.variance = h.Incarnation, 0, 0, 0
+		n.incarnation, n.heard, n.response = h.Incarnation, 0, gauge.Response{}
 		n.failures, n.consecutive = 0, 0
 		c.byIncarnation[n.incarnation] = n
 	}

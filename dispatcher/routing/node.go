@@ -5,6 +5,7 @@ import (
 
 	"skyring/protocol/bus"
 	"skyring/ring"
+	"skyring/ring/gauge"
 	"skyring/ring/policy"
 )
 
@@ -32,20 +33,17 @@ type node struct {
 	probe    *entry        // to be written again, nil: none
 	inFlight int
 	bytes    int
+	maxBytes int // in flight, from which it takes none
 	answered uint64
-	limit    limits
-	most     int // in flight, since adaptedAt
-
-	response  time.Duration // smoothed time to an answer, 0: not known
-	variance  float64       // of it, in seconds squared, smoothed likewise
-	peak      float64       // highest throughput of late, messages a second
-	adaptedAt time.Duration // when the limit was looked at
-	adapted   uint64        // answered at that time
+	limit    gauge.Limit    // of messages in flight
+	hardCap  int            // likewise
+	response gauge.Response // to its messages
 
 	failures    uint32 // messages not answered in time, of this incarnation
 	consecutive uint32 // of them since the last answer
 
-	strain       strain
+	strain       gauge.Strain
+	strainedBy   Reason // ByCPU or ByMemory, NoReason: its reports do not put it at its limit
 	report       policy.Report
 	appraised    uint64 // answered when report was made
 	inFlightThen int    // messages in flight when the last report came
@@ -61,12 +59,9 @@ type node struct {
 	outbox   list[entry]   // assigned and not written yet
 }
 
-// limits are the parts of Config that bound a node.
-type limits struct{ inFlight, hardCap, bytes int }
-
 func (n *node) load(messages, bytes int) {
 	n.inFlight += messages
-	n.most = max(n.most, n.inFlight)
+	n.limit.Loaded(n.inFlight)
 	n.bytes += bytes
 }
 
@@ -76,7 +71,7 @@ func (n *node) eligible() bool {
 }
 
 // full nodes are at their limit, by the dispatcher's own counts.
-func (n *node) full() bool { return n.inFlight >= n.limit.inFlight || n.bytes >= n.limit.bytes }
+func (n *node) full() bool { return n.inFlight >= n.limit.Value() || n.bytes >= n.maxBytes }
 
 // member nodes are part of the ring.
 func (n *node) member() bool {
@@ -98,7 +93,7 @@ func (n *node) status() Status {
 		return Starting
 	case n.announced == bus.Draining, n.announced == bus.Leaving:
 		return Draining
-	case n.full(), n.strain.by != NoReason:
+	case n.full(), n.strain.Held():
 		return AtLimit
 	default:
 		return Open

@@ -104,7 +104,7 @@ func (n *node) pickState() ring.State {
 	switch {
 	case !n.eligible():
 		return ring.Ineligible
-	case n.full() || n.strain.by != NoReason:
+	case n.full() || n.strain.Held():
 		return ring.AtLimit
 	default:
 		return ring.Open
@@ -127,11 +127,11 @@ func (c *Core) enter(n *node, state ring.State) {
 // policyLoad is the node's load as policies know it. One that holds as many bytes as it may takes nothing, whatever the cap.
 func (n *node) policyLoad() policy.Load {
 	l := policy.Load{
-		InFlight: uint32(n.inFlight),       //nolint:gosec // not negative, and bounded by the hard cap or by memory
-		Limit:    uint32(n.limit.inFlight), //nolint:gosec // validated by the owner of Config
-		HardCap:  uint32(n.limit.hardCap),  //nolint:gosec // validated by the owner of Config, math.MaxUint32 at most
+		InFlight: uint32(n.inFlight),      //nolint:gosec // not negative, and bounded by the hard cap or by memory
+		Limit:    uint32(n.limit.Value()), //nolint:gosec // validated by the owner of Config
+		HardCap:  uint32(n.hardCap),       //nolint:gosec // validated by the owner of Config, math.MaxUint32 at most
 	}
-	if n.bytes >= n.limit.bytes {
+	if n.bytes >= n.maxBytes {
 		l.HardCap = min(l.HardCap, l.InFlight)
 	}
 
@@ -144,7 +144,7 @@ const noCap = math.MaxUint32
 // takes tells that a node gets more of the sessions that are bound to it. One that is at its limit by its own report
 // gets nothing while another node is open, like in a pick.
 func (c *Core) takes(n *node) bool {
-	return n.eligible() && !n.full() && (n.strain.by == NoReason || c.open == 0)
+	return n.eligible() && !n.full() && (!n.strain.Held() || c.open == 0)
 }
 
 // pick binds a session to a node that the policy picks, false: there is none.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"skyring/protocol/bus"
+	"skyring/ring/gauge"
 )
 
 // Reason is why a node is not open.
@@ -77,12 +78,12 @@ func (n *node) reason() Reason {
 		return ByStarting
 	case n.announced != bus.Ready:
 		return ByDraining
-	case n.inFlight >= n.limit.inFlight:
+	case n.inFlight >= n.limit.Value():
 		return ByInFlight
-	case n.bytes >= n.limit.bytes:
+	case n.bytes >= n.maxBytes:
 		return ByBytes
 	default:
-		return n.strain.by
+		return n.strainedBy
 	}
 }
 
@@ -104,9 +105,9 @@ func (c *Core) words(n *node) string {
 	case ByStarting, ByDraining:
 		return "says " + n.announced.String()
 	case ByInFlight:
-		return fmt.Sprintf("%d messages in flight of %d", n.inFlight, n.limit.inFlight)
+		return fmt.Sprintf("%d messages in flight of %d", n.inFlight, n.limit.Value())
 	case ByBytes:
-		return fmt.Sprintf("%d bytes in flight of %d", n.bytes, n.limit.bytes)
+		return fmt.Sprintf("%d bytes in flight of %d", n.bytes, n.maxBytes)
 	case ByCPU:
 		return c.strainWords(n, "CPU", n.reported.CPU, c.cfg.CPUThreshold)
 	case ByMemory:
@@ -118,9 +119,9 @@ func (c *Core) words(n *node) string {
 
 // strainWords say how far a node is over its threshold, or when it is open again.
 func (c *Core) strainWords(n *node, what string, used, threshold float64) string {
-	reopens := reopening * threshold
+	reopens := gauge.Reopening * threshold
 
-	switch held := n.strain.at + c.cfg.Hysteresis - c.clock; {
+	switch held := n.strain.Left(c.clock, c.cfg.Hysteresis); {
 	case used >= threshold:
 		return what + " " + percent(used) + " over " + percent(threshold)
 	case used >= reopens:

@@ -235,8 +235,8 @@ func (c *Core) nodeStats(n *node, table placement) NodeStats {
 		Capacity:    n.capacity,
 		Weight:      n.weight(),
 		InFlight:    n.inFlight,
-		Limit:       n.limit.inFlight,
-		Response:    n.response,
+		Limit:       n.limit.Value(),
+		Response:    n.response.Mean(),
 		Bytes:       n.bytes,
 		Answered:    n.answered,
 		Sessions:    n.sessions.len(),
@@ -244,8 +244,8 @@ func (c *Core) nodeStats(n *node, table placement) NodeStats {
 		Reported:    n.reported,
 	}
 
-	if n.limit.hardCap != noCap {
-		s.HardCap = n.limit.hardCap
+	if n.hardCap != noCap {
+		s.HardCap = n.hardCap
 	}
 
 	if table != nil && n.index != ring.NoNode {

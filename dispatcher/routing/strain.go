@@ -1,65 +1,35 @@
 package routing
 
 import (
-	"math"
 	"time"
 
 	"skyring/protocol/bus"
 	"skyring/ring"
+	"skyring/ring/gauge"
 	"skyring/ring/policy"
 )
-
-// reopening is the part of a threshold under which a node that was over it is open again.
-const reopening = 0.9
-
-// strain is whether a node's own report puts it at its limit.
-type strain struct {
-	by    Reason        // ByCPU or ByMemory, NoReason: it does not
-	since bool          // at is set
-	at    time.Duration // when this changed last, by the core's clock
-}
 
 // observe takes over what a heartbeat says of CPU and memory. A node that is at a threshold is at its limit, until
 // both are well under theirs; this changes at most once in the hysteresis, over all incarnations of the node.
 func (c *Core) observe(n *node, h bus.Heartbeat) {
-	by := ByCPU
-	used, threshold := h.CPU, c.cfg.CPUThreshold
-
-	if part(h.Memory, c.cfg.MemoryThreshold) > part(used, threshold) {
-		by = ByMemory
-		used, threshold = h.Memory, c.cfg.MemoryThreshold
-	}
-
-	s := &n.strain
-	over := threshold > 0 && used >= threshold
-	under := threshold <= 0 || used < reopening*threshold
-	changes := s.by == NoReason && over || s.by != NoReason && under
+	cpu, memory := gauge.Used(h.CPU, c.cfg.CPUThreshold), gauge.Used(h.Memory, c.cfg.MemoryThreshold)
+	n.strain.Observe(c.clock, max(cpu, memory), c.cfg.Hysteresis)
 
 	switch {
-	case changes && s.since && c.clock-s.at < c.cfg.Hysteresis: // too early
-	case changes && over:
-		*s = strain{by: by, since: true, at: c.clock}
-	case changes:
-		*s = strain{since: true, at: c.clock}
-	case s.by != NoReason:
-		s.by = by // which of the two keeps it there
+	case !n.strain.Held():
+		n.strainedBy = NoReason
+	case memory > cpu:
+		n.strainedBy = ByMemory
+	default:
+		n.strainedBy = ByCPU
 	}
-}
-
-// part is how much of a threshold is used; nothing of one that is switched off.
-func part(used, threshold float64) float64 {
-	if threshold <= 0 {
-		return 0
-	}
-
-	return used / threshold
 }
 
 // appraise makes the node's report for the policy, from its heartbeat and what its answers showed.
 func (c *Core) appraise(n *node) {
 	h := &n.reported
 
-	response := n.response
+	response := n.response.Mean()
 	if n.answered == n.appraised { // it had nothing to answer
 		response = time.Duration(h.ResponseMicros) * time.Microsecond
 	}
@@ -73,14 +43,14 @@ func (c *Core) appraise(n *node) {
 		MessagesPerSecond:   float64(h.MessagesPerSecond),
 		BytesPerSecond:      float64(h.BytesPerSecond),
 		Response:            response,
-		ResponseDeviation:   time.Duration(math.Sqrt(n.variance) * float64(time.Second)),
+		ResponseDeviation:   n.response.Deviation(),
 		Failures:            n.failures,
 		ConsecutiveFailures: n.consecutive,
 		Pressure: max(
-			part(h.CPU, c.cfg.CPUThreshold),
-			part(h.Memory, c.cfg.MemoryThreshold),
-			part(float64(h.MessagesPerSecond), c.cfg.RateThreshold*float64(h.Capacity)),
-			part(response.Seconds(), c.cfg.ResponseTarget.Seconds()),
+			gauge.Used(h.CPU, c.cfg.CPUThreshold),
+			gauge.Used(h.Memory, c.cfg.MemoryThreshold),
+			gauge.Used(float64(h.MessagesPerSecond), c.cfg.RateThreshold*float64(h.Capacity)),
+			gauge.Used(response.Seconds(), c.cfg.ResponseTarget.Seconds()),
 		),
 	}
 
@@ -94,5 +64,5 @@ func (c *Core) appraise(n *node) {
 func (n *node) weight() float64 {
 	since := float64(n.inFlight+1) / float64(n.inFlightThen+1)
 
-	return 1 - max(n.report.Pressure*since, float64(n.inFlight+1)/float64(max(n.limit.inFlight, 1)))
+	return 1 - max(n.report.Pressure*since, float64(n.inFlight+1)/float64(max(n.limit.Value(), 1)))
 }

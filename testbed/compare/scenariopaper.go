@@ -122,19 +122,23 @@ func concat(parts ...[]point) []point {
 	return all
 }
 
+// dispatcherWindow is how many messages of a station a dispatcher has in flight by default.
+const dispatcherWindow = 8
+
 func smallScenario() scenario {
 	where := at{nodes: 4, load: 0.4}
 
 	return scenario{
 		Description: Description{
 			Name:    "small",
-			Summary: "4 nodes of one worker, 200 stations by Zipf 0.5, exponential service of 5 ms, load 0.4, no limits: to be compared with a real run",
+			Summary: "4 nodes of one worker, 200 stations by Zipf 0.5, exponential service of 5 ms, load 0.4, no limits, stations kept together: to be compared with a real run",
 			Source:  "this project",
 		},
 		points: func() []point {
 			c := base()
 			c.Nodes = equal(4, 1)
 			c.Stations = simulate.Stations{Count: 200, Exponent: 0.5}
+			c.Window, c.Queues = dispatcherWindow, simulate.QueuePerWorker
 
 			return each(where, poisson(c, 0.4, 100_000), "skyring", "paper", "plain-ring", "round-robin", "least-connections", "power-of-two")
 		},

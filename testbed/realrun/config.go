@@ -18,7 +18,7 @@ const (
 
 // Config is which load is run, and how often.
 type Config struct {
-	Scenario string   // of package compare; without events, bursts and users, and with one dispatcher
+	Scenario string   // of package compare; with a window and one dispatcher, without limits, events, bursts and users
 	Policies []string // of the scenario
 	Seeds    int      // rounds of each policy, with seeds 1, 2, ...; two or more give intervals
 
@@ -82,6 +82,10 @@ func (c Config) load(policy string, seed uint64) (simulate.Config, error) {
 
 	if s.Dispatchers != 1 || len(s.Events) > 0 || s.Arrivals.Burst > 0 || s.Arrivals.Users > 0 || s.Limits != (simulate.Limits{}) {
 		return s, fmt.Errorf("scenario %s: a real run has one dispatcher, a Poisson process, no limits and no events", c.Scenario)
+	}
+
+	if s.Window == 0 || s.Queues != simulate.QueuePerWorker {
+		return s, fmt.Errorf("scenario %s: a dispatcher keeps a station's messages together, and processors do: a window, and a queue for each worker, are right", c.Scenario)
 	}
 
 	for _, n := range s.Nodes {

@@ -150,7 +150,7 @@ func (in *installation) startDispatcher(ctx context.Context, load simulate.Confi
 	cfg := dispatcher.DefaultConfig()
 	cfg.Policy, cfg.RingBits, cfg.RingEpsilon = load.Policy, load.Options.Ring.Bits, load.Options.Ring.Epsilon
 	cfg.ESSPPPID = ppid
-	cfg.FrameMessages = 1
+	cfg.FrameMessages, cfg.Window = 1, load.Window
 	cfg.InFlightLimit, cfg.HardCap = noLimit, 0
 	cfg.CPUThreshold, cfg.MemoryThreshold, cfg.RateThreshold = 0, 0, 0
 	cfg.Deadline, cfg.DeadlineMax, cfg.Probe, cfg.Expiry = never, never, never, 2*never

@@ -11,7 +11,6 @@ import (
 
 	"github.com/rs/zerolog"
 
-	"skyring/testbed/compare"
 	"skyring/testbed/simulate"
 )
 
@@ -85,33 +84,32 @@ func (c Config) round(ctx context.Context, policy string, seed uint64, log zerol
 	}
 
 	load.Hop = r.Way / 2
-	r.Simulated, err = simulated(ctx, load)
 
-	return r, err
+	return r, r.simulate(ctx, load)
 }
 
-// simulated are the figures of a simulation of the same messages, but for the share on the same node: that is of a longer run, as it says little of a few thousand messages, and
-// the same messages do not make it the same.
-func simulated(ctx context.Context, load simulate.Config) (compare.Figures, error) {
+// simulate fills in the figures of a simulation of the same messages, but for the share on the same node: that is of a longer run, as it says little of a few thousand
+// messages, and the same messages do not make it the same.
+func (r *Round) simulate(ctx context.Context, load simulate.Config) error {
 	load.MovedSample = 1
 
 	s, err := simulate.Run(ctx, load)
 	if err != nil {
-		return compare.Figures{}, err
+		return err
 	}
 
-	f := figuresOf(s)
+	r.Simulated = figuresOf(s)
 
 	seconds := longRun / load.Arrivals.Rate
 	load.Duration = load.Warmup + time.Duration(seconds*1e9)
 
 	if s, err = simulate.Run(ctx, load); err != nil {
-		return compare.Figures{}, err
+		return err
 	}
 
-	f.SameNode = s.SameNode
+	r.Simulated.SameNode, r.SimulatedOverlapping, r.SimulatedAlone = s.SameNode, s.Overlapping, s.SameNodeAlone
 
-	return f, nil
+	return nil
 }
 
 // play fills in what is measured.

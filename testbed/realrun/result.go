@@ -38,6 +38,8 @@ type Round struct {
 	Overlapping   float64 // share of messages that were sent while their station had another one in the system: they go to its node
 	SameNodeAlone float64 // of the others, the share on the node of their station's message before
 
+	SimulatedOverlapping, SimulatedAlone float64 // the same of the 100,000
+
 	Messages    int           // all of which were answered once, with an effect once
 	Way         time.Duration // median response of an idle installation without work; the simulation has half of it each way
 	Overrun     float64       // by which part more than the work workers were busy, for timers that fire late; commits not counted

@@ -102,7 +102,7 @@ func TestValidateNamesEveryFault(t *testing.T) {
 			continue
 		}
 
-		real := len(load.Events) == 0 && load.Limits.PerWorker == 0 && load.Arrivals.Users == 0
+		real := len(load.Events) == 0 && load.Limits.PerWorker == 0 && load.Arrivals.Users == 0 && load.Window > 0
 		if err := c.Validate(); (err == nil) != real {
 			t.Errorf("%s: %v", d.Name, err)
 		}

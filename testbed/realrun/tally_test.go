@@ -12,17 +12,24 @@ import (
 	"skyring/testbed/simulate"
 )
 
-// ideal is what perfect nodes answer when messages go to them in turns.
+// ideal is what perfect nodes answer when messages go to them in turns, but for those whose station has one that is not answered.
 func ideal(load simulate.Config, messages []simulate.Message) []realrun.Answered {
 	free := make([]time.Duration, len(load.Nodes))
-	count := map[uint64]uint64{}
+	last := map[uint64]realrun.Answered{}
 	out := make([]realrun.Answered, len(messages))
+	turn := 0
 
 	for i, m := range messages {
-		n := i % len(free)
-		free[n] = max(free[n], m.At) + m.Work
-		count[m.Station]++
-		out[i] = realrun.Answered{At: free[n], Node: n, Ordinal: count[m.Station]}
+		a := last[m.Station]
+		if a.At <= m.At {
+			a.Node = turn % len(free)
+			turn++
+		}
+
+		free[a.Node] = max(free[a.Node], m.At) + m.Work
+		a.At = free[a.Node]
+		a.Ordinal++
+		last[m.Station], out[i] = a, a
 	}
 
 	return out

@@ -17,6 +17,13 @@ const (
 	MaxWorkers     = 10_000
 )
 
+const (
+	// maxWindow bounds Config.Window.
+	maxWindow = 1 << 16
+	// maxLanes bounds the workers of a node with QueuePerWorker.
+	maxLanes = 256
+)
+
 // Config is one run.
 type Config struct {
 	Policy  string
@@ -32,6 +39,12 @@ type Config struct {
 	Heartbeat   Heartbeat
 	Failure     Failure
 	Events      []Event // in any order
+
+	// Window is how many messages of a station may be in flight at once, all of them at one node, as a dispatcher keeps them: further ones wait for these, and go to the
+	// same node as long as it takes any. What finds no node waits too, first come, first served, and is not refused. 0: every message is a pick of its own, as in
+	// the papers.
+	Window int
+	Queues Queues
 
 	PickCost float64       // nanoseconds that a dispatcher is busy with one message: see MeasurePick; 0: none
 	Hop      time.Duration // from dispatcher to node, and back again
@@ -50,6 +63,16 @@ type Node struct {
 	Speed    float64 // work done in a second by one worker, in service times of the reference: 1 is the reference; over 0
 	Absent   bool    // not there at first: an Event adds it
 }
+
+// Queues says how the workers of a node share its messages.
+type Queues uint8
+
+const (
+	// SharedQueue has any free worker take the oldest message.
+	SharedQueue Queues = iota
+	// QueuePerWorker has each worker take the messages of its own stations, as a processor's do to keep these in order.
+	QueuePerWorker
+)
 
 // Stations are who sends. Station of rank r sends in proportion to r^-Exponent.
 type Stations struct {
@@ -76,6 +99,10 @@ type Arrivals struct {
 type Limits struct {
 	PerWorker    float64 // messages in flight per worker and unit of Speed from which a node is at its limit
 	CapPerWorker float64 // and from which it takes none at all
+
+	// ResponseTarget is the time to an answer at which a node's weight is 0, and by which PerWorker becomes less where answers take longer, and
+	// CapPerWorker with it, as in a dispatcher (ring/gauge.Limit).
+	ResponseTarget time.Duration
 
 	CPU, Memory float64       // parts of 1 from which a report puts a node at its limit
 	Hold        time.Duration // least time between two changes by CPU and Memory; 0: 30 s
@@ -154,6 +181,8 @@ func (c Config) Validate() error {
 	check(h.Jitter >= 0 && h.Jitter < 1, "heartbeat.jitter: %v is out of 0 to under 1", h.Jitter)
 	check(f.Detection >= 0 && f.Deadline >= 0, "failure: %v, %v: want no negative time", f.Detection, f.Deadline)
 	check(f.Attempts >= 0 && f.Attempts <= maxAttempts, "failure.attempts: %d is out of 0..%d", f.Attempts, maxAttempts)
+	check(c.Window >= 0 && c.Window <= maxWindow, "window: %d is out of 0..%d", c.Window, maxWindow)
+	check(c.Queues <= QueuePerWorker, "queues: %d is out of 0..%d", c.Queues, QueuePerWorker)
 	check(c.PickCost >= 0 && c.PickCost < 1e9, "pickCost: %v ns: want 0 to under one second", c.PickCost)
 	check(c.MovedSample >= 0, "movedSample: %d: want 1 or more, or 0 for 100,000", c.MovedSample)
 	check(c.Hop >= 0, "hop: %v: want no negative time", c.Hop)
@@ -182,6 +211,10 @@ func (c Config) validateNodes() error {
 		if n.Capacity == 0 || n.Workers < 1 || n.Workers > MaxWorkers || !positive(n.Speed) {
 			faults = append(faults, fmt.Errorf("nodes[%d]: capacity %d, workers %d, speed %v: want at least 1, 1..%d, over 0",
 				i, n.Capacity, n.Workers, n.Speed, MaxWorkers))
+		}
+
+		if c.Queues == QueuePerWorker && n.Workers > maxLanes {
+			faults = append(faults, fmt.Errorf("nodes[%d]: %d workers with a queue each: want %d at most", i, n.Workers, maxLanes))
 		}
 	}
 
@@ -235,8 +268,12 @@ func (l Limits) validate() error {
 		}
 	}
 
-	if l.Hold < 0 {
-		return fmt.Errorf("limits.hold: %v: want no negative time", l.Hold)
+	if l.Hold < 0 || l.ResponseTarget < 0 {
+		return fmt.Errorf("limits: hold %v, responseTarget %v: want no negative time", l.Hold, l.ResponseTarget)
+	}
+
+	if l.ResponseTarget > 0 && l.PerWorker == 0 {
+		return fmt.Errorf("limits.responseTarget: %v adapts limits in flight, and there are none: want limits.perWorker", l.ResponseTarget)
 	}
 
 	return nil

@@ -75,7 +75,8 @@ func (m *meter) hearAll(s *simulation) {
 
 		part := 0.5 + 0.2*s.beats.Float64()
 		v := &m.d.views[i]
-		v.response, v.variance = float64(s.cfg.Service.Mean)*(1+part), float64(s.cfg.Service.Mean)*float64(s.cfg.Service.Mean)
+		v.response.Took(time.Duration((1 + part) * float64(s.cfg.Service.Mean)))
+		v.response.Took(s.cfg.Service.Mean)
 		m.d.hear(int32(i), policy.Report{CPU: part, Memory: part, Active: uint32(n.Workers), MessagesPerSecond: part * float64(n.Workers) / s.cfg.Service.Mean.Seconds()}, 0)
 		room += min(float64(v.load.Limit), float64(4*n.Workers))
 	}

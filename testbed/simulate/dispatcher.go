@@ -6,14 +6,9 @@ import (
 	"time"
 
 	"skyring/ring"
+	"skyring/ring/gauge"
 	"skyring/ring/policy"
 )
-
-// smoothing is the weight of a new response time in the mean and deviation a dispatcher keeps of a node.
-const smoothing = 1.0 / 16
-
-// reopening is the part of a threshold under which a node that was over it is open again, as in dispatchers.
-const reopening = 0.9
 
 // dispatcher is one picker: a policy, and what it knows of the nodes.
 type dispatcher struct {
@@ -26,7 +21,10 @@ type dispatcher struct {
 	members []int32 // node of each of the policy's indexes, ascending
 	index   []int   // the policy's index of each node, ring.NoNode for those that are not in it
 	views   []view  // per node
+	open    int     // members that are open
 	free    float64 // ns at which it has picked all that came so far
+
+	parked fifo[*session] // those that no node takes, with a window
 }
 
 // view is what a dispatcher knows of a node.
@@ -35,11 +33,13 @@ type view struct {
 	state  ring.State // as the policy has it
 	report policy.Report
 
-	held    bool  // at its limit by what it reported
-	heldAt  int64 // ns of the last change of held
-	changed bool  // whether there was one
+	strain   gauge.Strain
+	response gauge.Response
+	limit    gauge.Limit
+	answered uint64
 
-	response, variance    float64 // ns, ns^2
+	ceiling, hardCap uint32 // of load while the limit is not adapted
+
 	failures, consecutive uint32
 }
 
@@ -67,7 +67,7 @@ func (d *dispatcher) rebuild(nodes []node, member []bool) error {
 		return fmt.Errorf("make the policy for %d nodes: %w", len(set), err)
 	}
 
-	d.policy, d.members = p, members
+	d.policy, d.members, d.open = p, members, len(members)
 	for _, n := range members {
 		v := &d.views[n]
 		v.state = ring.Open
@@ -89,37 +89,68 @@ func (d *dispatcher) bring(n int32) {
 	d.policy.SetLoad(i, v.load)
 
 	state := ring.Open
-	if v.held || v.load.InFlight >= v.load.Limit {
+	if v.strain.Held() || v.load.InFlight >= v.load.Limit {
 		state = ring.AtLimit
 	}
 
-	if state != v.state {
-		v.state = state
-		d.policy.SetState(i, state)
+	if state == v.state {
+		return
+	}
+
+	if d.open++; state != ring.Open {
+		d.open -= 2
+	}
+
+	v.state = state
+	d.policy.SetState(i, state)
+}
+
+// takes tells that a node gets more of a station that it has messages of, as a dispatcher has it (Core.takes in dispatcher/routing).
+func (d *dispatcher) takes(n int32) bool {
+	v := &d.views[n]
+
+	switch {
+	case d.index[n] == ring.NoNode || v.load.InFlight >= v.load.HardCap:
+		return false
+	case d.options.Limits == policy.IgnoreLimits:
+		return true
+	default:
+		return v.load.InFlight < v.load.Limit && (!v.strain.Held() || d.open == 0)
+	}
+}
+
+// adapt adapts the limits of all members to their responses, once a second.
+func (d *dispatcher) adapt(now int64) {
+	if d.limits.ResponseTarget == 0 {
+		return
+	}
+
+	for _, n := range d.members {
+		v := &d.views[n]
+		v.limit.Adapt(gauge.Sample{
+			Now: time.Duration(now), Answered: v.answered, InFlight: int(v.load.InFlight), Response: v.response.Mean(), Target: d.limits.ResponseTarget,
+		})
+
+		v.load.Limit = uint32(v.limit.Value()) //nolint:gosec // the ceiling at most
+		if v.hardCap != math.MaxUint32 {
+			v.load.HardCap = max(v.load.Limit, uint32(uint64(v.hardCap)*uint64(v.load.Limit)/uint64(v.ceiling))) //nolint:gosec // hardCap at most
+		}
+
+		d.bring(n)
 	}
 }
 
 // hear takes a report in.
 func (d *dispatcher) hear(n int32, r policy.Report, now int64) {
 	v := &d.views[n]
-	r.Response = time.Duration(v.response)
-	r.ResponseDeviation = time.Duration(math.Sqrt(v.variance))
+	r.Response, r.ResponseDeviation = v.response.Mean(), v.response.Deviation()
 	r.Failures, r.ConsecutiveFailures = v.failures, v.consecutive
 
-	if d.limits.CPU > 0 {
-		r.Pressure = r.CPU / d.limits.CPU
-	}
-
-	if d.limits.Memory > 0 {
-		r.Pressure = max(r.Pressure, r.Memory/d.limits.Memory)
-	}
+	used := max(gauge.Used(r.CPU, d.limits.CPU), gauge.Used(r.Memory, d.limits.Memory))
+	r.Pressure = max(used, gauge.Used(r.Response.Seconds(), d.limits.ResponseTarget.Seconds()))
 
 	v.report = r
-
-	held := r.Pressure >= 1 || v.held && r.Pressure >= reopening
-	if held != v.held && (!v.changed || now-v.heldAt >= int64(d.limits.Hold)) {
-		v.held, v.heldAt, v.changed = held, now, true
-	}
+	v.strain.Observe(time.Duration(now), used, d.limits.Hold)
 
 	if i := d.index[n]; i != ring.NoNode {
 		d.policy.SetReport(i, r)
@@ -131,16 +162,16 @@ func (d *dispatcher) hear(n int32, r policy.Report, now int64) {
 func (d *dispatcher) answered(n int32, response int64) {
 	v := &d.views[n]
 	v.consecutive = 0
+	v.response.Took(time.Duration(response))
+	v.answered++
+	d.recalled(n)
+}
 
-	if x := float64(response); v.response == 0 {
-		v.response = x
-	} else {
-		difference := x - v.response
-		v.response += smoothing * difference
-		v.variance = (1 - smoothing) * (v.variance + smoothing*difference*difference)
-	}
-
-	v.load.InFlight--
+// sent takes in that a node got a message.
+func (d *dispatcher) sent(n int32) {
+	v := &d.views[n]
+	v.load.InFlight++
+	v.limit.Loaded(int(v.load.InFlight))
 	d.bring(n)
 }
 
@@ -149,6 +180,11 @@ func (d *dispatcher) gaveUp(n int32) {
 	v := &d.views[n]
 	v.failures++
 	v.consecutive++
-	v.load.InFlight--
+	d.recalled(n)
+}
+
+// recalled takes in that a node has a message less.
+func (d *dispatcher) recalled(n int32) {
+	d.views[n].load.InFlight--
 	d.bring(n)
 }

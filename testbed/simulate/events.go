@@ -28,6 +28,7 @@ type event struct {
 	serial  uint32 // of the message: an event of an older one means an attempt that was given up
 	life    uint16 // of the node: an event of an older one died with it
 	kind    kind
+	lane    uint8 // of the node, where done
 }
 
 func (e *event) before(f *event) bool { return e.at < f.at || e.at == f.at && e.number < f.number }

@@ -52,7 +52,7 @@ func Held(l Limits, reports ...policy.Report) []bool {
 	out := make([]bool, 0, len(reports))
 	for i, r := range reports {
 		d.hear(0, r, int64(i)*int64(time.Second))
-		out = append(out, d.views[0].held)
+		out = append(out, d.views[0].strain.Held())
 	}
 
 	return out

@@ -8,17 +8,31 @@ type fifo[T any] struct {
 }
 
 func (q *fifo[T]) push(v T) {
-	if q.size == len(q.ring) {
-		grown := make([]T, max(8, 2*len(q.ring)))
-		for i := range q.size {
-			grown[i] = q.ring[(q.head+i)&(len(q.ring)-1)]
-		}
-
-		q.ring, q.head = grown, 0
-	}
-
+	q.grow()
 	q.ring[(q.head+q.size)&(len(q.ring)-1)] = v
 	q.size++
+}
+
+// pushFront makes v the oldest.
+func (q *fifo[T]) pushFront(v T) {
+	q.grow()
+	q.head = (q.head - 1) & (len(q.ring) - 1)
+	q.ring[q.head] = v
+	q.size++
+}
+
+// grow makes room for one more.
+func (q *fifo[T]) grow() {
+	if q.size < len(q.ring) {
+		return
+	}
+
+	grown := make([]T, max(8, 2*len(q.ring)))
+	for i := range q.size {
+		grown[i] = q.ring[(q.head+i)&(len(q.ring)-1)]
+	}
+
+	q.ring, q.head = grown, 0
 }
 
 // front is the oldest; there has to be one.

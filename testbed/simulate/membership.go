@@ -73,24 +73,27 @@ func (s *simulation) hear(place int32) error {
 			return nil // dead since
 		}
 
-		if err := s.join(p.node, p.life); err != nil {
+		if err := s.admit(p.node, p.life); err != nil {
 			return err
 		}
 	}
 
 	for i := range s.dispatchers {
 		s.dispatchers[i].hear(p.node, p.report, s.now)
+		s.unpark(&s.dispatchers[i])
 	}
 
 	return nil
 }
 
-func (s *simulation) join(n int32, life uint16) error {
+// admit makes a node a member. Of a former one its limit is still known.
+func (s *simulation) admit(n int32, life uint16) error {
 	s.member[n], s.known[n], s.since[n] = true, life, s.now
 
 	for i := range s.dispatchers {
 		v := &s.dispatchers[i].views[n]
-		*v = view{load: policy.Load{Limit: v.load.Limit, HardCap: v.load.HardCap}}
+		limit, hardCap := v.load.Limit, v.load.HardCap
+		*v = view{load: policy.Load{Limit: limit, HardCap: hardCap}, ceiling: v.ceiling, hardCap: v.hardCap, limit: v.limit}
 	}
 
 	return s.rebuild()
@@ -111,10 +114,20 @@ func (s *simulation) leave(n int32) error {
 			continue
 		}
 
+		if s.cfg.Window > 0 {
+			s.moveAll(s.sessions.byRank[m.rank])
+
+			continue
+		}
+
 		s.dispatchers[m.dispatcher].gaveUp(n)
 		m.avoid, m.node = nobody, nobody
 		m.serial++
 		s.submit(int32(i))
+	}
+
+	for i := range s.dispatchers {
+		s.unpark(&s.dispatchers[i])
 	}
 
 	return nil

@@ -18,7 +18,28 @@ const (
 type job struct {
 	message int32
 	serial  uint32
+	lane    uint8
 	work    int64 // ns at speed 1
+}
+
+// lane is a queue and how many work it off.
+type lane struct {
+	workers int // static
+	busy    int // of these
+	queue   fifo[job]
+}
+
+func newLanes(workers int, q Queues) []lane {
+	if q == SharedQueue {
+		return []lane{{workers: workers}}
+	}
+
+	lanes := make([]lane, workers)
+	for i := range lanes {
+		lanes[i].workers = 1
+	}
+
+	return lanes
 }
 
 // node is a processor at work.
@@ -28,8 +49,9 @@ type node struct {
 	present bool
 	life    uint16
 	factor  float64 // on its service times
-	queue   fifo[job]
-	busy    int // workers
+	lanes   []lane  // one for all workers, or one each
+	busy    int     // workers
+	queued  int     // jobs
 
 	// For its heartbeat.
 	busyTime int64 // ns that workers worked, up to changed
@@ -56,8 +78,12 @@ func (n *node) takes(j job) int64 { return int64(float64(j.work) * n.factor / n.
 // die drops all it has.
 func (n *node) die(now int64) {
 	n.account(now)
-	n.queue.clear()
-	n.busy = 0
+	for i := range n.lanes {
+		n.lanes[i].queue.clear()
+		n.lanes[i].busy = 0
+	}
+
+	n.busy, n.queued = 0, 0
 	n.present = false
 	n.life++
 }
@@ -68,7 +94,7 @@ func (n *node) report(now int64) policy.Report {
 
 	before := n.beat
 	n.beat = snapshot{at: now, busyTime: n.busyTime, answered: n.answered, taken: n.taken}
-	inHand := n.busy + n.queue.size
+	inHand := n.busy + n.queued
 	r := policy.Report{
 		At:     time.Duration(now),
 		Memory: min(1, memoryBase+(1-memoryBase)*float64(inHand)/float64(memoryPerWorker*n.Workers)),

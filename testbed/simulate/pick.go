@@ -20,36 +20,56 @@ func (s *simulation) submit(i int32) {
 	s.future.push(event{at: int64(math.Ceil(d.free)), message: i, serial: m.serial, kind: picks})
 }
 
-// pick sends a message to the node that the policy names, or sheds it.
+// pick sends a message to the node that the policy names, or sheds it. With a window it goes the way of its station's session.
 func (s *simulation) pick(i int32) {
+	if s.cfg.Window > 0 {
+		s.join(i)
+
+		return
+	}
+
 	m := &s.messages[i]
+
+	n := s.choose(m, m.avoid)
+	if n == nobody {
+		s.tally.drop(m, &s.tally.result.Refused, s.now)
+		s.leaveSystem(i)
+
+		return
+	}
+
+	s.send(i, n)
+}
+
+// choose has the policy name a node for a message, nobody where it names none.
+func (s *simulation) choose(m *message, avoid int32) int32 {
 	d := &s.dispatchers[m.dispatcher]
 
 	q := s.stations.query(m.station)
 	q.Avoid = ring.NoNode
 
-	if m.avoid != nobody {
-		q.Avoid = d.index[m.avoid]
+	if avoid != nobody {
+		q.Avoid = d.index[avoid]
 	}
 
 	choice := d.policy.Pick(q)
 	s.tally.result.Picks++
 
 	if choice.How == ring.None {
-		s.refuse(i)
-
-		return
+		return nobody
 	}
 
 	n := d.members[choice.Node]
-	v := &d.views[n]
-
-	if v.load.InFlight >= v.load.HardCap {
-		s.refuse(i)
-
-		return
+	if v := &d.views[n]; v.load.InFlight >= v.load.HardCap {
+		return nobody
 	}
 
+	return n
+}
+
+// send sends a message to a node.
+func (s *simulation) send(i, n int32) {
+	m := &s.messages[i]
 	m.node, m.sent = n, s.now
 	if m.picked {
 		s.tally.result.Moved++
@@ -58,8 +78,7 @@ func (s *simulation) pick(i int32) {
 		s.tally.picked(m)
 	}
 
-	v.load.InFlight++
-	d.bring(n)
+	s.dispatchers[m.dispatcher].sent(n)
 	s.watch(i)
 
 	if s.cfg.Hop == 0 {
@@ -67,12 +86,6 @@ func (s *simulation) pick(i int32) {
 	} else {
 		s.future.push(event{at: s.now + int64(s.cfg.Hop), subject: n, message: i, serial: m.serial, kind: reaches})
 	}
-}
-
-// refuse sheds a message for which there is no node.
-func (s *simulation) refuse(i int32) {
-	s.tally.drop(&s.messages[i], &s.tally.result.Refused, s.now)
-	s.leaveSystem(i)
 }
 
 // reach brings an attempt at a message to a node, where it is lost if that is dead. An attempt that was given up on the way is worked on nevertheless.
@@ -84,12 +97,22 @@ func (s *simulation) reach(i int32, serial uint32, at int32) {
 
 	n.taken++
 
-	j := job{message: i, serial: serial, work: s.messages[i].work}
-	if n.busy < n.Workers {
+	j := job{message: i, serial: serial, lane: s.lane(n, i), work: s.messages[i].work}
+	if l := &n.lanes[j.lane]; l.busy < l.workers {
 		s.begin(at, j)
 	} else {
-		n.queue.push(j)
+		l.queue.push(j)
+		n.queued++
 	}
+}
+
+// lane is in which of a node's queues a message is: by its station's hash, as a processor has it.
+func (s *simulation) lane(n *node, i int32) uint8 {
+	if len(n.lanes) == 1 {
+		return 0
+	}
+
+	return uint8(s.stations.query(s.messages[i].station).Hash >> 32 % uint64(len(n.lanes))) //nolint:gosec // maxLanes at most
 }
 
 // begin puts a worker of a node on a job.
@@ -97,7 +120,8 @@ func (s *simulation) begin(at int32, j job) {
 	n := &s.nodes[at]
 	n.account(s.now)
 	n.busy++
-	s.future.push(event{at: s.now + n.takes(j), subject: at, message: j.message, serial: j.serial, life: n.life, kind: done})
+	n.lanes[j.lane].busy++
+	s.future.push(event{at: s.now + n.takes(j), subject: at, message: j.message, serial: j.serial, life: n.life, kind: done, lane: j.lane})
 }
 
 // done ends a job: the worker takes the next, the answer goes back.
@@ -111,8 +135,12 @@ func (s *simulation) done(e *event) {
 	n.busy--
 	n.answered++
 
-	if n.queue.size > 0 {
-		s.begin(e.subject, n.queue.pop())
+	l := &n.lanes[e.lane]
+	l.busy--
+
+	if l.queue.size > 0 {
+		n.queued--
+		s.begin(e.subject, l.queue.pop())
 	}
 
 	switch {
@@ -130,6 +158,7 @@ func (s *simulation) answer(i int32) {
 	m := &s.messages[i]
 	s.dispatchers[m.dispatcher].answered(m.node, s.now-m.sent)
 	s.tally.serve(m, s.now)
+	s.settled(i)
 	s.leaveSystem(i)
 }
 
@@ -175,6 +204,12 @@ func (s *simulation) overdue(attempt int) {
 // giveUp ends an attempt that was not answered in time: another node is picked, unless there were enough attempts.
 func (s *simulation) giveUp(i int32) {
 	m := &s.messages[i]
+	if s.cfg.Window > 0 {
+		s.moveLate(i)
+
+		return
+	}
+
 	s.dispatchers[m.dispatcher].gaveUp(m.node)
 	m.avoid, m.node = m.node, nobody
 	m.serial++

@@ -26,6 +26,8 @@ type Result struct {
 	MaxMean       float64 // messages per node over its capacity and time of membership: largest over mean
 	Spread        float64 // likewise: (largest - smallest) / mean
 	SameNode      float64 // share of messages on the node of their station's message before, of those with one before
+	Overlapping   float64 // share of those messages that came while their station had another one in the system, which they go with; 0 without a window
+	SameNodeAlone float64 // as SameNode, of the others
 	Shed          float64 // share of messages refused or expired
 	MeanInSystem  float64 // time average of messages that came and are neither answered nor shed
 	ArrivalRate   float64 // messages per second that were not shed
@@ -47,6 +49,8 @@ type tally struct {
 
 	last          []uint16 // per rank: node + 1 of its station's message before
 	repeated, met uint64   // messages with one before; of them on the same node
+	overlaps      uint64   // of repeated, those that overlap the one before
+	alone         uint64   // of met, those that do not
 	perNode       []float64
 	membership    []int64 // ns after the warm-up, per node
 }
@@ -91,9 +95,17 @@ func (t *tally) picked(m *message) {
 	t.perNode[m.node]++
 
 	if before != 0 {
+		same := before == uint16(m.node+1)
 		t.repeated++
-		if before == uint16(m.node+1) {
+
+		if same {
 			t.met++
+		}
+
+		if m.overlaps {
+			t.overlaps++
+		} else if same {
+			t.alone++
 		}
 	}
 }
@@ -135,6 +147,8 @@ func (t *tally) finish(c Config, now int64) Result {
 	r.Throughput = float64(t.served) / seconds
 	r.Shed = float64(t.shed) / max(float64(t.arrived), 1)
 	r.SameNode = float64(t.met) / max(float64(t.repeated), 1)
+	r.Overlapping = float64(t.overlaps) / max(float64(t.repeated), 1)
+	r.SameNodeAlone = float64(t.alone) / max(float64(t.repeated-t.overlaps), 1)
 	r.MeanInSystem = t.area / 1e9 / seconds
 	r.ArrivalRate = float64(t.arrived-t.shed) / seconds
 	r.MaxMean, r.Spread = t.evenness(c)

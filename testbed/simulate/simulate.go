@@ -31,7 +31,9 @@ type message struct {
 	dispatcher int32
 	serial     uint32 // changes when an attempt or the message ends
 	attempt    uint8  // deadlines that went by
+	position   uint32 // among its station's messages, with a window
 	picked     bool
+	overlaps   bool // came while its station had another one in the system; told with a window alone
 	counts     bool // came after the warm-up
 	inUse      bool
 }
@@ -64,6 +66,7 @@ type simulation struct {
 	known       []uint16 // life of each member
 	since       []int64  // since when it is one
 	dispatchers []dispatcher
+	sessions    sessions
 	deadlines   [maxAttempts]fifo[overdueAt] // per attempt: those of one are in the order they were set
 	post        []posted                     // heartbeats under way
 	unposted    []int32                      // places in post
@@ -130,11 +133,12 @@ func start(c Config) (*simulation, error) {
 		known:       make([]uint16, len(c.Nodes)),
 		since:       make([]int64, len(c.Nodes)),
 		dispatchers: make([]dispatcher, c.Dispatchers),
+		sessions:    sessions{byRank: make(map[int32]*session)},
 		tally:       newTally(c),
 	}
 
 	for i, n := range c.Nodes {
-		s.nodes[i] = node{Node: n, factor: 1, present: !n.Absent}
+		s.nodes[i] = node{Node: n, factor: 1, present: !n.Absent, lanes: newLanes(n.Workers, c.Queues)}
 		s.member[i] = !n.Absent
 
 		if !n.Absent {
@@ -170,10 +174,11 @@ func (s *simulation) startDispatcher(i int) error {
 	d.options.Seed = ring.Scramble(s.cfg.Seed) + uint64(i)
 
 	for n := range s.nodes {
-		d.views[n].load = policy.Load{
-			Limit:   s.nodes[n].limit(s.cfg.Limits.PerWorker, len(s.dispatchers)),
-			HardCap: s.nodes[n].limit(s.cfg.Limits.CapPerWorker, len(s.dispatchers)),
-		}
+		v := &d.views[n]
+		v.load.Limit = s.nodes[n].limit(s.cfg.Limits.PerWorker, len(s.dispatchers))
+		v.load.HardCap = s.nodes[n].limit(s.cfg.Limits.CapPerWorker, len(s.dispatchers))
+		v.ceiling, v.hardCap = v.load.Limit, v.load.HardCap
+		v.limit.SetCeiling(int(v.ceiling))
 	}
 
 	return d.rebuild(s.nodes, s.member)
@@ -212,6 +217,8 @@ func (s *simulation) handle(e *event) error {
 	case ticks:
 		for i := range s.dispatchers {
 			s.dispatchers[i].policy.Tick(time.Duration(s.now))
+			s.dispatchers[i].adapt(s.now)
+			s.unpark(&s.dispatchers[i])
 		}
 
 		s.schedule(ticks, 0, s.now+int64(time.Second))

@@ -50,6 +50,13 @@ func anyConfig(t *rapid.T) simulate.Config {
 		Detection: time.Second,
 		Deadline:  rapid.SampledFrom([]time.Duration{0, 200 * time.Millisecond}).Draw(t, "deadline"),
 	}
+	c.Window = rapid.SampledFrom([]int{0, 1, 3}).Draw(t, "window")
+	c.Queues = simulate.Queues(rapid.IntRange(0, 1).Draw(t, "queues"))
+
+	if c.Limits.PerWorker > 0 {
+		c.Limits.ResponseTarget = rapid.SampledFrom([]time.Duration{0, 30 * time.Millisecond}).Draw(t, "response target")
+	}
+
 	c.PickCost = rapid.SampledFrom([]float64{0, 900}).Draw(t, "pick cost")
 	c.Hop = rapid.SampledFrom([]time.Duration{0, time.Millisecond}).Draw(t, "hop")
 	c.Heartbeat.Every = 300 * time.Millisecond
@@ -80,6 +87,10 @@ func TestConservationAndDeterminism(t *testing.T) {
 
 		if r.Arrived != r.Served+r.Refused+r.Expired+r.InFlight {
 			t.Fatalf("%d arrived, but %d served + %d refused + %d expired + %d in flight", r.Arrived, r.Served, r.Refused, r.Expired, r.InFlight)
+		}
+
+		if c.Window > 0 && r.Refused > 0 {
+			t.Fatalf("%d refused, with a window they wait", r.Refused)
 		}
 
 		for _, share := range []float64{r.SameNode, r.Shed, r.MovedStations, r.MovedIdeal} {
