@@ -123,7 +123,7 @@ func fromStations(m protocol.Type) bool {
 	switch m { //nolint:exhaustive // the others are responses, or the gateway's, or have their place elsewhere
 	case protocol.TypeLogoffRequest, protocol.TypeHeartbeat, protocol.TypeCapacityRequest, protocol.TypeCallSetup, protocol.TypeCallAlert,
 		protocol.TypeCallConnect, protocol.TypeChannelStatus, protocol.TypeDisconnect, protocol.TypeRelease, protocol.TypeReleaseComplete,
-		protocol.TypeHandover, protocol.TypeReset, protocol.TypeStatusEnquiry, protocol.TypeStatus:
+		protocol.TypeReset, protocol.TypeStatusEnquiry, protocol.TypeStatus:
 		return true
 	default:
 		return false

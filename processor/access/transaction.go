@@ -34,7 +34,7 @@ func (t *turn) transaction(h protocol.Header, m protocol.Message) {
 		t.reset(h, m)
 	case protocol.CallSetup:
 		t.setup(h, m)
-	case protocol.CapacityRequest, protocol.Handover:
+	case protocol.CapacityRequest:
 		t.answer(h, protocol.Error{Cause: protocol.CauseServiceNotImplemented})
 	default:
 		t.inCall(h, m)
