@@ -32,9 +32,7 @@ type explainer interface {
 	Explain(q ring.Query) ring.Explanation
 }
 
-// Explain tells which node the next message of a key would get, were nothing of the key in flight. Messages and bindings stay as they are.
-// Of a policy that cannot explain itself it makes a pick: one that goes by turns or chance makes
-// another one for the message.
+// Explain tells which node the next message of a key would get, were nothing of the key in flight. Messages, bindings, turns and lots stay as they are.
 func (c *Core) Explain(m *Message) Explanation {
 	e := Explanation{How: ring.None.String()}
 
@@ -121,7 +119,7 @@ func (c *Core) explainPick(e *Explanation, m *Message, occasion ring.Occasion) {
 			}
 		}
 	} else {
-		choice = c.policy.Pick(policy.Query{Hash: m.Hash, Number: m.Number, Source: m.Epoch, Avoid: ring.NoNode})
+		choice = policy.Peek(c.policy, policy.Query{Hash: m.Hash, Number: m.Number, Source: m.Epoch, Avoid: ring.NoNode})
 	}
 
 	e.How = choice.How.String()

@@ -13,8 +13,9 @@ type members struct {
 	// Static after newMembers.
 	nodes  []ring.Node // ascending by id
 	limits LimitRule
-	random *rand.Rand
+	random *rand.Rand // draws from lots
 
+	lots   *rand.PCG
 	states []ring.State
 	open   int // nodes that are Open
 	loads  []Load
@@ -25,10 +26,12 @@ type members struct {
 }
 
 func newMembers(nodes []ring.Node, o Options) members {
+	lots := rand.NewPCG(o.Seed, o.Seed^0x9E3779B97F4A7C15)
 	m := members{
 		nodes:    nodes,
 		limits:   o.Limits,
-		random:   rand.New(rand.NewPCG(o.Seed, o.Seed^0x9E3779B97F4A7C15)), //nolint:gosec // balancing, no secrets
+		random:   rand.New(lots), //nolint:gosec // balancing, no secrets
+		lots:     lots,
 		states:   make([]ring.State, len(nodes)),
 		open:     len(nodes),
 		loads:    make([]Load, len(nodes)),

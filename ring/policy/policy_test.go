@@ -192,7 +192,7 @@ func drawQuery(t *rapid.T, nodes int) policy.Query {
 	return q
 }
 
-// TestEveryPolicyKeepsThePromises: its choices are a function of its seed and of what it is told; never an ineligible node nor one at its hard cap; the node given up on only where there is no other; none only
+// TestEveryPolicyKeepsThePromises: its choices are a function of its seed and of what it is told, whatever is peeked at; never an ineligible node nor one at its hard cap; the node given up on only where there is no other; none only
 // when nobody may take it; and with limits respected an open node as long as there is one, then the best weight.
 func TestEveryPolicyKeepsThePromises(t *testing.T) {
 	for _, name := range allNames() {
@@ -225,11 +225,14 @@ func keepPromises(t *rapid.T, name string, rule policy.LimitRule) {
 		s.change(t)
 
 		for range rapid.IntRange(1, 10).Draw(t, "picks") {
+			policy.Peek(p, drawQuery(t, len(nodes))) // of another message: the twin is not asked
+
 			q := drawQuery(t, len(nodes))
+			peeked := policy.Peek(p, q)
 
 			c := p.Pick(q)
-			if again := s.twin.Pick(q); again != c {
-				t.Fatalf("%+v, and with the same seed %+v", c, again)
+			if again := s.twin.Pick(q); again != c || peeked != c {
+				t.Fatalf("%+v, peeked at %+v, and of another with the same seed %+v", c, peeked, again)
 			}
 
 			if rule == policy.IgnoreLimits && refuses(name) && (c.How == ring.None || c.Node == q.Avoid) {
