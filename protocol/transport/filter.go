@@ -3,7 +3,6 @@ package transport
 import (
 	"encoding/binary"
 	"fmt"
-	"time"
 
 	"skyring/protocol/transport/packet"
 )
@@ -90,9 +89,8 @@ func (a *Association) judge(in *inbound, c packet.Chunk) chunkFate {
 	switch c.Type { //nolint:exhaustive // the rest is unknown to us
 	case packet.TypeData:
 		return a.onData(in, c)
-	case packet.TypeSack:
-		a.onAcknowledgement(c)
-		return pass
+	case packet.TypeSack, packet.TypeShutdown:
+		return a.onAcknowledgement(c)
 	case packet.TypeHeartbeat:
 		a.answerHeartbeat(in, c)
 		return strip
@@ -101,10 +99,6 @@ func (a *Association) judge(in *inbound, c packet.Chunk) chunkFate {
 		return strip
 	case packet.TypeAbort:
 		return a.onAbort(c)
-	case packet.TypeShutdown:
-		a.onAcknowledgement(c)
-		a.peerClosing.Store(true)
-		return pass
 	case packet.TypeShutdownAck:
 		return pass
 	case packet.TypeShutdownComplete:
@@ -136,13 +130,6 @@ func (a *Association) onLongChunk(c packet.Chunk) chunkFate {
 	a.abort(&CloseError{Reason: ProtocolViolation, Detail: fmt.Sprintf("DATA of %d bytes, at most %d can be taken: lower the peer's "+
 		"path MTU to %d", len(c.Raw), maxChunk, maxPacket)}, causeOutOfResource, "")
 	return stop
-}
-
-func (a *Association) onAcknowledgement(c packet.Chunk) {
-	now := a.endpoint.clock(time.Now())
-	if a.sending.acknowledge(c, now) {
-		a.paths.alive()
-	}
 }
 
 // onData refuses DATA without user data (RFC 9260 section 6.2: ABORT), which would stall its stream in pion.
@@ -188,7 +175,7 @@ const maxForward = 1 << 16
 
 func (a *Association) onForwardTSN(c packet.Chunk) chunkFate {
 	tsn, ok := cumulativeTSN(c)
-	if !ok || !a.forwardTSN || int32(tsn-a.window.lastCumulative()) > maxForward {
+	if !ok || len(c.Value)%4 != 0 || !a.forwardTSN || int32(tsn-a.window.lastCumulative()) > maxForward {
 		a.endpoint.count.add(UnwantedChunks)
 		return strip
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"errors"
 	"net/netip"
 	"runtime"
 	"testing"
@@ -20,13 +21,14 @@ const maxSteps = 64
 // association has had a cookie, and when all is over no association and no goroutine is left.
 func FuzzSequence(f *testing.F) {
 	for _, seed := range []string{
-		"\x00\x01\x02\x03\x04",         // INIT, COOKIE-ECHO, DATA, SACK, SHUTDOWN
-		"\x00\x01\x04\x05\x06",         // and the rest of the shutdown
-		"\x00\x01\x02\x00\x01\x02",     // restart
-		"\x00\x01\x40\x42\x47\x4b",     // from another address
-		"\x00\x01\x01\x01\x08\x0c\x0d", // repeated cookies, stream reset, FORWARD-TSN
-		"\x00\x01\xc2\x85\x9f\xdf",     // mutated
-		"\x00\x00\x01\x0a\x02\x02",     // ABORT
+		"\x00\x01\x02\x03\x04",             // INIT, COOKIE-ECHO, DATA, SACK, SHUTDOWN
+		"\x00\x01\x04\x05\x06",             // and the rest of the shutdown
+		"\x00\x01\x02\x00\x01\x02",         // restart
+		"\x00\x01\x40\x42\x47\x4b",         // from another address
+		"\x00\x01\x01\x01\x08\x0c\x0d",     // repeated cookies, stream reset, FORWARD-TSN
+		"\x00\x01\xc2\x85\x9f\xdf",         // mutated
+		"\x00\x00\x01\x0a\x02\x02",         // ABORT
+		"\x00\x01\x11\x11\x03\x03\x03\x12", // data of ours, and acknowledgements, the last one false
 	} {
 		f.Add([]byte(seed))
 	}
@@ -65,6 +67,7 @@ type sequence struct {
 	link   *hole
 	tag    uint32 // the endpoint's, of the last INIT-ACK
 	tsn    uint32
+	first  uint32 // the endpoint's TSN, of the last INIT-ACK
 	cookie []byte
 	echoes int
 	seen   []*transport.Association
@@ -106,9 +109,9 @@ func (q *sequence) chunk(what byte) (tag uint32, chunk []byte) {
 	case 2:
 		return q.tag, data.Append(nil)
 	case 3:
-		return q.tag, packet.AppendChunk(nil, packet.TypeSack, 0, append(tsn, make([]byte, 8)...))
+		return q.tag, sackChunk(q.first-1+q.tsn%4, 1, uint16(q.tsn%3))
 	case 4:
-		return q.tag, packet.AppendChunk(nil, packet.TypeShutdown, 0, tsn)
+		return q.tag, packet.AppendChunk(nil, packet.TypeShutdown, 0, be32(q.first-1))
 	case 5:
 		return q.tag, packet.AppendChunk(nil, packet.TypeShutdownAck, 0, nil)
 	case 6:
@@ -137,8 +140,22 @@ func (q *sequence) chunk(what byte) (tag uint32, chunk []byte) {
 	case 16:
 		q.tsn += 1000 // a gap
 		return q.tag, data.Append(nil)
+	case 17:
+		q.say()
+		return q.tag, sackChunk(q.first - 1)
+	case 18:
+		return q.tag, packet.AppendChunk(nil, packet.TypeSack, 0, append(tsn, make([]byte, 8)...)) // of what was never sent
 	}
 	return q.tag, packet.AppendChunk(nil, packet.ChunkType(what*9), what, tsn)
+}
+
+// say has the endpoint send something on each association.
+func (q *sequence) say() {
+	for _, a := range q.seen {
+		if err := a.Send(context.Background(), transport.Message{Payload: []byte("said")}); err != nil && !errors.Is(err, transport.ErrClosed) {
+			q.t.Fatal(err)
+		}
+	}
 }
 
 // take learns from what the endpoint sent last, and takes associations that have come to be.
@@ -148,7 +165,7 @@ func (q *sequence) take() {
 	q.link.mu.Unlock()
 	if c, _, err := packet.ChunkAt(last, packet.HeaderLen); err == nil && c.Type == packet.TypeInitAck {
 		if ack, err := packet.ParseInit(c); err == nil {
-			q.tag = ack.InitiateTag
+			q.tag, q.first = ack.InitiateTag, ack.InitialTSN
 			for p, err := range packet.Parameters(ack.Parameters) {
 				if err == nil && p.Type == 7 {
 					q.cookie = append([]byte(nil), p.Value...)

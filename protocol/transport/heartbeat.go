@@ -27,6 +27,7 @@ func (a *Association) beat(now time.Time) {
 		return
 	}
 	if a.starved(now) {
+		a.endpoint.count.add(OversizedMessages)
 		a.abort(&CloseError{Reason: ProtocolViolation, Detail: "message longer than the receive window"},
 			causeOutOfResource, "")
 		return

@@ -228,6 +228,7 @@ func TestMaxAssociations(t *testing.T) {
 			t.Errorf("tag %x, cause %x", h.VerificationTag, c.Value)
 		}
 	}
+	counts(t, server, transport.RefusedAssociations, 2)
 }
 
 func TestBacklogFull(t *testing.T) {
@@ -239,7 +240,10 @@ func TestBacklogFull(t *testing.T) {
 	s.port++
 	echo := s.cookie()
 	s.send(s.serverTag, echo)
-	s.expect(packet.TypeAbort)
+	if _, c := s.expect(packet.TypeAbort); binary.BigEndian.Uint16(c.Value) != 4 {
+		t.Errorf("ABORT %x", c.Raw)
+	}
+	counts(t, server, transport.RefusedAssociations, 1)
 	accept(t, server)
 	s.connect()
 }

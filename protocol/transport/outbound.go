@@ -27,7 +27,9 @@ func (a *Association) rewriteOutbound(b []byte) {
 			a.noteAnswers(c)
 		case packet.TypeAbort:
 			detail := describeCauses(c.Value)
-			a.violation.CompareAndSwap(nil, &detail)
+			if a.violation.CompareAndSwap(nil, &detail) {
+				a.endpoint.count.add(ProtocolAborts)
+			}
 		}
 		offset = next
 	}

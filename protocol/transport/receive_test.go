@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -111,6 +112,7 @@ func TestWindowOpens(t *testing.T) {
 // blocked is an association whose receiver stands still until the gate opens.
 type blocked struct {
 	*station
+	e     *transport.Endpoint
 	a     *transport.Association
 	gate  chan struct{}
 	taken chan struct{} // a token for each message delivered
@@ -119,7 +121,7 @@ type blocked struct {
 func block(t *testing.T, cfg transport.Config) *blocked {
 	t.Helper()
 	server := start(t, cfg)
-	b := &blocked{station: newStation(t, server), gate: make(chan struct{}), taken: make(chan struct{}, 4096)}
+	b := &blocked{station: newStation(t, server), e: server, gate: make(chan struct{}), taken: make(chan struct{}, 4096)}
 	b.connect()
 	b.a = accept(t, server)
 	done := make(chan struct{})
@@ -222,9 +224,14 @@ func TestTinyMessages(t *testing.T) {
 			b.expect(packet.TypeSack) // the socket's buffer is not what is tested
 		}
 	}
-	if detail := wantReason(t, b.a, transport.ProtocolViolation); detail == "" {
-		t.Error("ended without a word")
+	_, abort := b.expect(packet.TypeAbort)
+	if binary.BigEndian.Uint16(abort.Value) != 13 {
+		t.Errorf("ABORT %x", abort.Raw)
 	}
+	if detail := wantReason(t, b.a, transport.ProtocolViolation); !strings.Contains(detail, "protocol violation (13): ") {
+		t.Errorf("detail %q", detail)
+	}
+	counts(t, b.e, transport.ProtocolAborts, 1)
 }
 
 func TestReceiveOnce(t *testing.T) {

@@ -43,10 +43,12 @@ const (
 	OversizedMessages         // a message longer than configured: the association is aborted
 	QueueOverflows            // a packet came while the association's packet queue was full; SCTP repeats it
 	UnknownChunks
-	UnwantedChunks // chunks that mean nothing in an established association
-	BadStreams     // DATA past the negotiated streams
-	EmptyData      // DATA without user data: the association is aborted
-	BadHeartbeats  // HEARTBEAT-ACK without our nonce
+	UnwantedChunks      // chunks that mean nothing in an established association
+	BadStreams          // DATA past the negotiated streams
+	EmptyData           // DATA without user data: the association is aborted
+	BadAcknowledgements // SACK or SHUTDOWN for what was never sent: the association is aborted; or a SACK's block that cannot be
+	ProtocolAborts      // pion found the protocol broken, or too many small messages held: the association is aborted
+	BadHeartbeats       // HEARTBEAT-ACK without our nonce
 	PathFailures
 	PausedData // DATA that came while the association was paused: not acknowledged
 
@@ -96,7 +98,8 @@ func (c Counter) String() string {
 		"associationsDialled", "rebinds", "pathsConfirmed", "pathChanges", "restarts", "sendErrors", "malformedPackets", "badChecksums",
 		"oversizedPackets", "outOfTheBlue", "unansweredBlue", "wrongPorts", "wrongAddresses", "badInits",
 		"refusedInits", "badCookies", "staleCookies", "replayedCookies", "mismatchedCookies", "refusedAssociations",
-		"sourceRefusedAssociations", "limitedInits", "limitedSourceInits", "limitedBlue", "oversizedMessages", "queueOverflows", "unknownChunks", "unwantedChunks", "badStreams", "emptyData", "badHeartbeats", "pathFailures",
+		"sourceRefusedAssociations", "limitedInits", "limitedSourceInits", "limitedBlue", "oversizedMessages", "queueOverflows", "unknownChunks", "unwantedChunks", "badStreams", "emptyData",
+		"badAcknowledgements", "protocolAborts", "badHeartbeats", "pathFailures",
 		"pausedData", "ownPackets", "foreignSources", "helloVerifies", "handshakesStarted", "sessionsOpened", "addressChanges",
 		"badHellos", "badHelloCookies", "unknownRecords", "badRecords", "sessionOverflows", "halfOpenRefused",
 		"sourceHalfOpenRefused", "sessionsRefused", "handshakeTimeouts", "unknownIdentities", "unprovenIdentities",
