@@ -1,6 +1,7 @@
 package transport
 
 import (
+	"encoding/binary"
 	"io"
 	"net"
 	"os"
@@ -17,6 +18,8 @@ type conn struct {
 	association *Association
 	inbox       inbox
 	late        atomic.Bool // the read deadline has passed
+
+	acknowledged atomic.Uint64 // 1<<32 and the cumulative TSN of the last SACK; 0 before
 
 	mu    sync.Mutex
 	timer *time.Timer // of the read deadline
@@ -55,11 +58,27 @@ func (c *conn) Write(b []byte) (int, error) {
 	}
 	a.rewriteOutbound(b)
 	if packet.ChunkType(b[packet.HeaderLen]) == packet.TypeSack { // pion sends it alone
-		a.endpoint.send(b, a.paths.replyPlace())
+		a.endpoint.send(b, c.sackPlace(b))
 	} else {
 		a.endpoint.send(b, a.paths.place())
 	}
 	return len(b), nil
+}
+
+// sackPlace is where a SACK goes: where DATA came from. When it acknowledges nothing more than the one before, that DATA came twice,
+// and the SACK before may have been lost there: so this one goes to where our own DATA is heard (RFC 9260 section 6.4). A peer may
+// well send from an address at which it hears no more.
+func (c *conn) sackPlace(b []byte) place {
+	const cumulative, gaps = packet.HeaderLen + packet.ChunkHeaderLen, packet.HeaderLen + packet.ChunkHeaderLen + 8 // section 3.3.4
+	paths := &c.association.paths
+	if len(b) < gaps+2 {
+		return paths.place()
+	}
+	acknowledged := 1<<32 | uint64(binary.BigEndian.Uint32(b[cumulative:]))
+	if c.acknowledged.Swap(acknowledged) == acknowledged && binary.BigEndian.Uint16(b[gaps:]) == 0 {
+		return paths.place()
+	}
+	return paths.replyPlace()
 }
 
 // Close implements net.Conn. When pion calls it first, the association ended by the protocol.

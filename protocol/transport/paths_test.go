@@ -144,6 +144,22 @@ func TestSecondAddressTakesOver(t *testing.T) {
 	}
 }
 
+// DATA that comes twice tells that the SACK for it was lost on its way: the next goes to the other address.
+func TestSackOfRepeatedData(t *testing.T) {
+	first, second, _, a := dualHomed(t, idle())
+	second.confirm()
+	eventually(t, "the second address is confirmed", func() bool { return len(a.PeerAddrs()) == 2 })
+	data := second.data(whole(0, "from where nothing is heard"))
+	for _, hears := range []*station{second, first, first} {
+		second.send(second.serverTag, data)
+		if _, sack := hears.expect(packet.TypeSack); !slices.Equal(sack.Value[:4], be32(second.tsn-1)) {
+			t.Errorf("SACK for %x", sack.Value[:4])
+		}
+	}
+	second.send(second.serverTag, second.data(whole(0, "and something new")))
+	second.expect(packet.TypeSack)
+}
+
 // An idle association changes its path too, by the heartbeats, and back when the other falls silent.
 func TestIdleAssociationChangesItsPath(t *testing.T) {
 	first, second, _, a := dualHomed(t, idle())
