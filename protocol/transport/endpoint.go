@@ -31,14 +31,15 @@ const (
 // Endpoint serves and dials associations over one Link or several. Run must run for anything to happen.
 type Endpoint struct {
 	// static after New
-	cfg     Config
-	links   []Link
-	log     zerolog.Logger
-	pionLog *pionLogger
-	begun   time.Time
-	table   *registry
-	backlog chan *Association // refuses when full
-	ended   chan struct{}     // closed when Run ends
+	cfg      Config
+	links    []Link
+	outboxes []*outbox // of the links that write many packets at once; nil for others
+	log      zerolog.Logger
+	pionLog  *pionLogger
+	begun    time.Time
+	table    *registry
+	backlog  chan *Association // refuses when full
+	ended    chan struct{}     // closed when Run ends
 
 	handling sync.Mutex // serialises the readers of links; what handle calls runs alone
 	answers  *answerLimits
@@ -71,14 +72,21 @@ func NewOver(links []Link, cfg Config, log zerolog.Logger) (*Endpoint, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Endpoint{
+	e := &Endpoint{
 		cfg: cfg, links: slices.Clone(links), log: log, pionLog: &pionLogger{log: log}, cookies: key, begun: time.Now(),
-		answers: newAnswerLimits(cfg),
-		table:   newRegistry(cfg.MaxAssociations, cfg.MaxAssociationsPerSource),
-		backlog: make(chan *Association, cfg.AcceptBacklog),
-		ended:   make(chan struct{}),
-		packets: sync.Pool{New: func() any { return new(packetBuffer) }},
-	}, nil
+		answers:  newAnswerLimits(cfg),
+		table:    newRegistry(cfg.MaxAssociations, cfg.MaxAssociationsPerSource),
+		backlog:  make(chan *Association, cfg.AcceptBacklog),
+		ended:    make(chan struct{}),
+		packets:  sync.Pool{New: func() any { return new(packetBuffer) }},
+		outboxes: make([]*outbox, len(links)),
+	}
+	for i, link := range links {
+		if l, ok := link.(bulkWriting); ok {
+			e.outboxes[i] = newOutbox(e, l, e.mtu(uint8(i)))
+		}
+	}
+	return e, nil
 }
 
 // Run serves until ctx ends, which is no error, or a link fails. It then aborts every association that is left with
@@ -94,12 +102,14 @@ func (e *Endpoint) Run(ctx context.Context) error {
 		}
 	}
 	e.tasks.Go(func() { e.beat(running) })
+	send := e.startOutboxes()
 	<-running.Done()
 	e.refusing.Store(true)
 	e.table.close()
 	for _, a := range e.table.all() {
 		a.abort(&CloseError{Reason: EndpointClosed}, causeUserAbort, "endpoint closed")
 	}
+	send()
 	closing := e.closeLinks()
 	close(e.ended)
 	e.tasks.Wait()
@@ -245,8 +255,30 @@ func (e *Endpoint) reader(link uint8) (read func() error) {
 	}
 }
 
-// send finishes a packet and gives it to the link. A passing error counts and is forgotten: SCTP repeats what matters.
+// startOutboxes has packets written in bulk until the function is called that it gives, which sends those that are left.
+func (e *Endpoint) startOutboxes() (stop func()) {
+	var running sync.WaitGroup
+	for _, o := range e.outboxes {
+		if o != nil {
+			running.Go(o.run)
+		}
+	}
+	return func() {
+		for _, o := range e.outboxes {
+			if o != nil {
+				o.close()
+			}
+		}
+		running.Wait()
+	}
+}
+
+// send gives a packet to the link, or to its outbox, and keeps nothing of it. A passing error counts and is forgotten: SCTP
+// repeats what matters.
 func (e *Endpoint) send(b []byte, to place) {
+	if o := e.outboxes[to.link]; o != nil && o.add(b, to) {
+		return
+	}
 	packet.PutChecksum(b)
 	if err := e.links[to.link].WritePacket(b, to.Peer); err != nil {
 		e.count.add(SendErrors)

@@ -29,6 +29,11 @@ type (
 	batching interface {
 		readPackets(handle func(b []byte, from Peer)) error
 	}
+	// bulkWriting links write many packets at once. writePackets keeps nothing of them, and tells how many went, and their bytes.
+	// One goroutine at a time calls it.
+	bulkWriting interface {
+		writePackets(p *parcel) (packets, bytes int)
+	}
 	// working links have work of their own until Close; run returns nil then.
 	working interface{ run() error }
 	// choosy links hear only some addresses; nothing is sent to the others.

@@ -17,6 +17,7 @@ const socketBuffer = 4 << 20 // bytes; the kernel may grant less
 type UDPLink struct {
 	socket *net.UDPConn // static
 	batch  *batch       // owned by who reads
+	bulk   *bulk        // owned by who writes many packets at once
 
 	allowed allowed
 	count   counters
@@ -30,7 +31,12 @@ func ListenUDP(addr netip.AddrPort, allow ...netip.Prefix) (*UDPLink, error) {
 	if err != nil {
 		return nil, fmt.Errorf("listen for SCTP over UDP on %s: %w", addr, err)
 	}
-	l := &UDPLink{socket: socket, batch: newBatch(socket)}
+	reading, err1 := newBatch(socket)
+	writing, err2 := newBulk(socket)
+	if err := errors.Join(err1, err2); err != nil {
+		return nil, errors.Join(fmt.Errorf("listen for SCTP over UDP on %s: %w", addr, err), socket.Close())
+	}
+	l := &UDPLink{socket: socket, batch: reading, bulk: writing}
 	l.allowed.set(allow)
 	return l, nil
 }
