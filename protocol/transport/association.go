@@ -97,6 +97,7 @@ func (e *Endpoint) establish(t terms, by origin) (*Association, error) {
 	a.conn.inbox = inbox{limit: e.cfg.PacketQueue, maxBytes: e.cfg.maxQueued(), wake: make(chan struct{}, 1)}
 	a.paths.start(t.peer, t.named, e.cfg.HeartbeatInterval)
 	a.window.size, a.window.cumulative = e.cfg.ReceiveWindow, t.peerTSN-1
+	a.intake.newest = t.peerTSN - 1
 	a.sending.start(t.localTSN)
 	a.receiving.start()
 	pion, err := sctp.ClientWithOptions(e.pionOptions(a)...)

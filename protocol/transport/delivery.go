@@ -9,7 +9,12 @@ import (
 // maxChunk is the longest chunk that fits a packet for pion.
 const maxChunk = (maxPacket - packet.HeaderLen) &^ 3
 
-// delivery is what of a packet goes to pion: as one packet, or as several where the peer's was longer than pion reads.
+// maxBallast is how many bytes that pion keeps not may share a packet with DATA. pion holds a packet as long as one message of
+// it waits to be read or completed, and counts that message only: a byte of new data among repetitions would hold thousands.
+const maxBallast = 128
+
+// delivery is what of a packet goes to pion: as one packet, or as several where the peer's was longer than pion reads, or
+// where DATA came with much that is none, or that came before.
 // Chunks that follow one another in the peer's packet are copied together.
 type delivery struct {
 	association *Association
@@ -17,17 +22,27 @@ type delivery struct {
 	begin, end  int           // of the chunks in the peer's packet that are to be copied next, padding included
 	out         *packetBuffer // nil before the first are
 	hasData     bool
+	ballast     int // bytes that pion keeps not
 }
 
-// add takes the chunk at an offset of the peer's packet, of at most maxChunk bytes; the next one starts at next.
+// add takes the chunk at an offset of the peer's packet, of at most maxChunk bytes; the next one starts at next. The caller
+// holds the intake's mu.
 func (d *delivery) add(c packet.Chunk, offset, next int) {
+	ballast := next - offset
+	if c.Type == packet.TypeData && d.association.intake.isNew(c) {
+		ballast = 0
+	}
+	if d.ballast+ballast > maxBallast && (d.hasData || c.Type == packet.TypeData) {
+		d.queue()
+	}
+	d.ballast += ballast
 	if offset != d.end {
 		d.copy()
 		d.begin = offset
 	}
 	if d.length()+next-offset > maxPacket {
 		d.queue()
-		d.begin = offset
+		d.begin, d.ballast = offset, ballast
 	}
 	clear(d.in.b[offset+len(c.Raw) : next]) // pion refuses padding that is not 0
 	d.end = next
@@ -65,7 +80,7 @@ func (d *delivery) queue() {
 	if out == nil {
 		return
 	}
-	d.out = nil
+	d.out, d.ballast = nil, 0
 	if a.isDone() {
 		a.endpoint.packets.Put(out)
 		return

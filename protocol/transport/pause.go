@@ -2,6 +2,7 @@ package transport
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
 	"slices"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/pion/sctp"
+
+	"skyring/protocol/transport/packet"
 )
 
 // intake is the gate between the front end and pion.
@@ -19,8 +22,19 @@ type intake struct {
 	lanes  map[lane]struct{} // of DATA that went through
 	latest lane              // of them
 	reset  pendingReset
+	newest uint32 // the highest TSN that went through
 
 	resetDone atomic.Uint64 // see done; pion's writer sets it
+}
+
+// isNew tells whether DATA has a higher TSN than all before, and notes it; the caller holds mu.
+func (k *intake) isNew(c packet.Chunk) bool {
+	tsn := binary.BigEndian.Uint32(c.Value)
+	if int32(tsn-k.newest) <= 0 {
+		return false
+	}
+	k.newest = tsn
+	return true
 }
 
 // Pause takes no more messages: what the peer sends from now on is not acknowledged, so that SCTP sends it again. It
