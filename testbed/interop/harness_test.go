@@ -246,13 +246,7 @@ func onLoopback(t *testing.T, who side) trial {
 // bothSides runs a test on loopback for either.
 func bothSides(t *testing.T, test func(trial)) {
 	t.Helper()
-	t.Parallel()
-	for _, who := range []side{peerDials, weDial} {
-		t.Run(string(who), func(t *testing.T) {
-			t.Parallel()
-			test(onLoopback(t, who))
-		})
-	}
+	testCase{test: test}.run(t, func(*testing.T) lab { return loopbackLab("127.0.0.1") })
 }
 
 // setting is what may differ in a meeting.

@@ -87,68 +87,29 @@ type cableLab struct {
 	how    how
 }
 
-// how packets travel.
-type how struct {
-	nat    bool // through qemu's NAT; else on cables
-	native bool // as IP protocol 132; else in UDP
-	ipv6   bool
-}
-
-// newKernelLab makes a lab for a test.
-func newKernelLab(t *testing.T, cables int, way how, setup []string) lab { //nolint:ireturn // of either kind
-	t.Helper()
-	if way.nat {
-		return natLab{setup: setup}
-	}
-	l := newCableLab(t, cables, way)
-	l.setup = setup
-	return l
-}
-
 // newCableLab makes the namespace, which is gone when the test ends. It needs root.
 func newCableLab(t *testing.T, cables int, way how) *cableLab {
 	t.Helper()
 	l := &cableLab{centre: fmt.Sprintf("skyring-k%d-%d", os.Getpid(), lastPort.Add(1)), cables: cables, how: way}
-	ip(t, "netns", "add", l.centre)
-	t.Cleanup(func() { ip(t, "netns", "delete", l.centre) })
-	ip(t, "-n", l.centre, "link", "set", "lo", "up")
+	newNamespace(t, l.centre)
 	for n := 1; n <= cables; n++ {
 		tap := fmt.Sprintf("tap%d", n)
 		ip(t, "-n", l.centre, "tuntap", "add", tap, "mode", "tap")
-		ip(t, "-n", l.centre, "address", "add", centreAddr(n).String()+"/24", "dev", tap)
-		ip(t, "-n", l.centre, "address", "add", six(centreAddr(n)).String()+"/64", "dev", tap, "nodad")
-		ip(t, "-n", l.centre, "link", "set", tap, "up")
+		plug(t, l.centre, tap, centreAddr(n))
 	}
 	return l
-}
-
-// six is the IPv6 address that goes with an address of a cable: fd77:0:0:N::1 and 2.
-func six(a netip.Addr) netip.Addr {
-	four := a.As4()
-	return netip.AddrFrom16([16]byte{0: 0xfd, 1: 0x77, 7: four[2], 15: four[3]})
-}
-
-// at is an address of ours or the machine's as it is in this lab.
-func (l *cableLab) at(a netip.Addr) netip.AddrPort {
-	if l.how.ipv6 {
-		a = six(a)
-	}
-	if l.how.native {
-		return netip.AddrPortFrom(a, 0)
-	}
-	return netip.AddrPortFrom(a, encapsulation)
 }
 
 func (l *cableLab) listen(t *testing.T, at netip.AddrPort) *tap {
 	t.Helper()
 	if !at.IsValid() {
-		at = l.at(centreAddr(1))
+		at = l.how.at(centreAddr(1))
 	}
 	return listenWithin(t, l.centre, at)
 }
 
 func (l *cableLab) peer(*testing.T) (interop.Options, netip.AddrPort) {
-	at := l.at(stationAddr(1))
+	at := l.how.at(stationAddr(1))
 	o := interop.Options{UDP: at.Port()}
 	if l.how.ipv6 {
 		o.Bind = []netip.Addr{netip.IPv6Unspecified()}

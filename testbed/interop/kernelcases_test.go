@@ -5,9 +5,7 @@ package interop_test
 import (
 	"context"
 	"encoding/binary"
-	"math/rand/v2"
 	"net/netip"
-	"slices"
 	"testing"
 	"time"
 
@@ -20,78 +18,73 @@ import (
 // mode is a way to a kernel.
 type mode struct {
 	name string
+	nat  bool // UDP through qemu's NAT; else on cables, and then how
 	how  how
 }
 
 func modes() []mode {
-	return []mode{{"UDP through NAT", how{nat: true}}, {"UDP on cables", how{}}, {"IP on cables", how{native: true}}}
+	return []mode{{name: "UDP through NAT", nat: true}, {name: "UDP on cables"}, {name: "IP on cables", how: how{native: true}}}
 }
 
-// kernelCase is a trial in every mode that it is fit for.
-type kernelCase struct {
-	name   string
-	test   func(trial)
-	who    side                    // empty: both
-	cables int                     // 0: one, or NAT
-	fit    func(h how) (how, bool) // nil: all modes as they are
-	setup  []string                // of the machine
+// fits says whether a case can be had that way. qemu's NAT has one device, and forwards no UDP over IPv6.
+func (m mode) fits(c kernelCase) bool {
+	if m.nat {
+		return c.cables == 0 && !c.ipv6
+	}
+	return !c.overNAT
 }
 
-// onCables is for cases that NAT cannot have, overNAT for those that only NAT can.
-func onCables(h how) (how, bool) { return h, !h.nat }
-func overNAT(h how) (how, bool)  { return h, h.nat }
-
-// onIPv6 has no NAT: qemu's forwards no UDP over IPv6.
-func onIPv6(h how) (how, bool) {
-	h.ipv6 = true
-	return h, !h.nat
-}
-
-func kernelCases() []kernelCase {
-	return slices.Concat(sharedCases(), ownCases())
-}
-
-// sharedCases are those that usrsctp is held to as well.
-func sharedCases() []kernelCase {
-	return []kernelCase{
-		{name: "thousand messages", test: thousandMessages},
-		{name: "unordered", test: unordered},
-		{name: "long messages", test: longMessages},
-		{name: "peer echoes", test: peerEchoes},
-		{name: "peer shuts down", test: peerShutsDown},
-		{name: "we shut down", test: weShutDown},
-		{name: "peer aborts", test: peerAborts},
-		{name: "we abort", test: weAbort},
-		{name: "streams are agreed", test: streamsAreAgreed},
-		{name: "idle", test: idle},
-		{name: "peer is refused", test: peerIsRefused, who: peerDials},
-		{name: "we are refused", test: weAreRefused, who: weDial},
-		{name: "client is killed and comes back", test: peerClientIsKilledAndComesBack, who: peerDials},
-		{name: "server is killed and comes back", test: peerServerIsKilledAndComesBack, who: weDial},
-		{name: "we are killed and come back", test: weAreKilledAndComeBack, who: weDial},
-		{name: "IPv6", test: func(on trial) { exchange(on, setting{}, batch{count: 100, streams: 4, size: 2000, ppid: 60}) }, fit: onIPv6},
-		{name: "three addresses", test: multihomedInit, cables: 3, fit: onCables},
-		{name: "failover", test: func(on trial) { multihomedFailover(on, "eth0", "eth1") }, cables: 2, fit: onCables},
+// labs makes a lab for each test of a case.
+func (m mode) labs(c kernelCase) func(*testing.T) lab {
+	return func(t *testing.T) lab {
+		t.Helper()
+		if m.nat {
+			return natLab{setup: c.setup}
+		}
+		way := m.how
+		way.ipv6 = c.ipv6
+		l := newCableLab(t, max(c.cables, 1), way)
+		l.setup = c.setup
+		return l
 	}
 }
 
-// ownCases are those that only a kernel's peer can do, or that are its habits.
-func ownCases() []kernelCase {
+// kernelCase is a trial in every mode that it fits.
+type kernelCase struct {
+	testCase
+
+	overNAT bool     // only
+	setup   []string // of the machine
+}
+
+// kernelCases are all: those that usrsctp is held to as well, and those that only a kernel's peer can do, or that are its habits.
+func kernelCases() []kernelCase {
+	var all []kernelCase
+	for _, c := range cases() {
+		all = append(all, kernelCase{testCase: c})
+	}
+	for _, c := range ownCases() {
+		all = append(all, kernelCase{testCase: c})
+	}
 	everything := []string{
 		"sysctl -q -w net.sctp.auth_enable=1 net.sctp.addip_enable=1 net.sctp.reconf_enable=1 net.sctp.intl_enable=1 " +
 			"net.sctp.ecn_enable=1 net.sctp.plpmtud_probe_interval=5000",
 		"ip address add 10.99.0.1/24 dev eth0",
 	}
-	return []kernelCase{
-		{name: "all extensions", test: allExtensions, setup: everything},
+	return append(all,
+		kernelCase{testCase: testCase{name: "all extensions", test: allExtensions}, setup: everything},
+		kernelCase{testCase: testCase{name: "NAT moves", test: natMoves, who: peerDials}, overNAT: true})
+}
+
+func ownCases() []testCase {
+	return []testCase{
+		{name: "idle", test: func(on trial) { idle(on) }},
 		{name: "IPv4 on an IPv6 socket", test: mappedAddress, who: peerDials},
 		{name: "early data", test: earlyData, who: peerDials},
 		{name: "forty associations", test: fortyAssociations, who: peerDials},
 		{name: "third is refused", test: thirdIsRefused, who: peerDials},
-		{name: "loss", test: loss},
 		{name: "peer is gone", test: peerIsGone, who: peerDials},
 		{name: "bulk", test: bulk, who: peerDials},
-		{name: "NAT moves", test: natMoves, who: peerDials, fit: overNAT},
 	}
 }
 
@@ -105,36 +98,13 @@ func TestKernel(t *testing.T) {
 		t.Run(way.name, func(t *testing.T) {
 			t.Parallel()
 			for _, c := range kernelCases() {
-				how, fits := c.how(way.how)
-				if !fits {
+				if !way.fits(c) {
 					continue
 				}
 				t.Run(c.name, func(t *testing.T) {
-					t.Parallel()
-					c.run(t, how)
+					c.run(t, way.labs(c))
 				})
 			}
-		})
-	}
-}
-
-// how is how packets travel in the case, and whether it can be had at all.
-func (c kernelCase) how(h how) (how, bool) {
-	if c.fit == nil {
-		return h, true
-	}
-	return c.fit(h)
-}
-
-func (c kernelCase) run(t *testing.T, way how) {
-	t.Helper()
-	for _, who := range []side{peerDials, weDial} {
-		if c.who != "" && c.who != who {
-			continue
-		}
-		t.Run(string(who), func(t *testing.T) {
-			t.Parallel()
-			c.test(trial{T: t, who: who, lab: newKernelLab(t, max(c.cables, 1), way, c.setup)})
 		})
 	}
 }
@@ -216,31 +186,6 @@ func thirdIsRefused(on trial) {
 	p.expect("up")
 	p.expect("up")
 	p.expect("refused")
-}
-
-// lose loses a share of the packets each way from now on.
-func (l *tap) lose(share float64, seed uint64) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	l.loss, l.dice = share, rand.New(rand.NewPCG(seed, seed)) //nolint:gosec // to be repeated
-}
-
-// oddities are how many packets were lost, and how many came with data behind a COOKIE-ECHO.
-func (l *tap) oddities() (lost, early int) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.dropped, l.early
-}
-
-// loss loses a packet in twenty each way, before us.
-func loss(on trial) {
-	t := on.T
-	m := meet(on, setting{})
-	m.tap.lose(0.05, 1)
-	m.both(t, collect(t, m.ours), batch{count: 1000, streams: 4, size: 600, ppid: 60})
-	if lost, _ := m.tap.oddities(); lost == 0 {
-		t.Error("nothing was lost: this shows nothing")
-	}
 }
 
 // peerIsGone has a machine lose its power, and stay without.

@@ -166,27 +166,49 @@ func weAreKilledAndComeBack(on trial) {
 	m.toPeer(t, batch{count: 50, streams: 4, size: 100, ppid: 60})
 }
 
-// TestIdle has nothing to say for 40 s: both keep asking whether the other is there, and answer.
-func TestIdle(t *testing.T) { bothSides(t, idle) }
+// TestIdle has nothing to say for 40 s, on loopback and over IP, the peer having dialled and we: both ends of each keep
+// asking whether the other is there, and answer.
+func TestIdle(t *testing.T) {
+	t.Parallel()
+	idle(trial{T: t, who: peerDials, lab: loopbackLab("127.0.0.1")}, trial{T: t, who: weDial, lab: loopbackLab("127.0.0.1")},
+		trial{T: t, who: peerDials, lab: newSite(t, 1, how{native: true})},
+		trial{T: t, who: weDial, lab: newSite(t, 1, how{native: true})})
+}
 
-func idle(on trial) {
-	t := on.T
-	m := meet(on, setting{
-		cfg:  func(c *transport.Config) { c.HeartbeatInterval, c.MaxMissedHeartbeats = 5*time.Second, 4 },
-		peer: func(o *interop.Options) { o.Heartbeat = 2 * time.Second },
-	})
-	select {
-	case <-time.After(40 * time.Second):
-	case <-m.ours.Done():
-		t.Fatalf("ended: %v", m.ours.Err())
+// idle has all its trials at once, in the same 40 s.
+func idle(trials ...trial) {
+	var all []*meeting
+	for _, on := range trials {
+		all = append(all, meet(on, setting{
+			cfg:  func(c *transport.Config) { c.HeartbeatInterval, c.MaxMissedHeartbeats = 5*time.Second, 4 },
+			peer: func(o *interop.Options) { o.Heartbeat = 2 * time.Second },
+		}))
 	}
+	quiet, cancel := context.WithTimeout(context.Background(), 40*time.Second)
+	defer cancel()
+	for i, m := range all {
+		select {
+		case <-quiet.Done():
+		case <-m.ours.Done():
+			trials[i].Fatalf("%s, %s: ended: %v", m.tap.Mode(), trials[i].who, m.ours.Err())
+		}
+	}
+	for i, m := range all {
+		m.wasIdle(trials[i])
+	}
+}
+
+// wasIdle holds both ends to have asked and answered, and to be there still.
+func (m *meeting) wasIdle(on trial) {
+	t := on.T
 	asked, ask := m.tap.seen(packet.TypeHeartbeat)
 	answered, answer := m.tap.seen(packet.TypeHeartbeatAck)
 	if asked < 4 || ask < 4 || answered < ask-1 || answer < asked-1 {
-		t.Errorf("heartbeats: the peer's %d and our answers %d, ours %d and its answers %d", asked, answer, ask, answered)
+		t.Errorf("%s, %s: heartbeats: the peer's %d and our answers %d, ours %d and its answers %d",
+			m.tap.Mode(), on.who, asked, answer, ask, answered)
 	}
 	if m.ours.RoundTrip() <= 0 {
-		t.Error("no round trip was measured")
+		t.Errorf("%s, %s: no round trip was measured", m.tap.Mode(), on.who)
 	}
 	m.both(t, collect(t, m.ours), batch{count: 10, streams: 2, size: 100, ppid: 60})
 }

@@ -17,36 +17,75 @@ import (
 	"skyring/testbed/interop"
 )
 
-// site is two network namespaces of the test's own, one for a station and one for a control centre, with a cable for each
-// pair of addresses between them. It is a lab whose peers are in the station.
-type site struct{ station, centre string }
+// how packets travel between two network namespaces, or to a machine.
+type how struct {
+	native bool // as IP protocol 132; else in UDP
+	ipv6   bool
+}
 
-// cable is what the two ends of one are called: 10.77.N.1 is the centre's, 10.77.N.2 the station's.
+// at is an address of ours or the station's as it is that way.
+func (h how) at(a netip.Addr) netip.AddrPort {
+	if h.ipv6 {
+		a = six(a)
+	}
+	if h.native {
+		return netip.AddrPortFrom(a, 0)
+	}
+	return netip.AddrPortFrom(a, encapsulation)
+}
+
+// A cable has two ends: 10.77.N.1 and fd77:0:0:N::1 are the centre's, 10.77.N.2 and fd77:0:0:N::2 the station's.
 func centreAddr(cable int) netip.Addr  { return netip.AddrFrom4([4]byte{10, 77, byte(cable), 1}) }
 func stationAddr(cable int) netip.Addr { return netip.AddrFrom4([4]byte{10, 77, byte(cable), 2}) }
 
+// six is the IPv6 address that goes with an address of a cable.
+func six(a netip.Addr) netip.Addr {
+	four := a.As4()
+	return netip.AddrFrom16([16]byte{0: 0xfd, 1: 0x77, 7: four[2], 15: four[3]})
+}
+
+// site is two network namespaces of the test's own, one for a station and one for a control centre, with a cable for each
+// pair of addresses between them. It is a lab whose peers are in the station, where cable 1 is eth0.
+type site struct {
+	station, centre string
+	how             how
+}
+
 // newSite makes the namespaces; they are gone when the test ends. It needs root.
-func newSite(t *testing.T, cables int) site {
+func newSite(t *testing.T, cables int, way how) site {
 	t.Helper()
 	if os.Geteuid() != 0 && os.Getenv("CI") != "true" {
 		t.Skip("network namespaces need root")
 	}
+	needPeer(t)
 	tag := fmt.Sprintf("%d-%d", os.Getpid(), lastPort.Add(1))
-	s := site{station: "skyring-s" + tag, centre: "skyring-c" + tag}
+	s := site{station: "skyring-s" + tag, centre: "skyring-c" + tag, how: way}
 	for _, name := range []string{s.station, s.centre} {
-		ip(t, "netns", "add", name)
-		t.Cleanup(func() { ip(t, "netns", "delete", name) })
-		ip(t, "-n", name, "link", "set", "lo", "up")
+		newNamespace(t, name)
 	}
 	for n := 1; n <= cables; n++ {
-		name := fmt.Sprintf("cable%d", n)
-		ip(t, "-n", s.centre, "link", "add", name, "type", "veth", "peer", "name", name, "netns", s.station)
-		for in, at := range map[string]netip.Addr{s.centre: centreAddr(n), s.station: stationAddr(n)} {
-			ip(t, "-n", in, "address", "add", at.String()+"/24", "dev", name)
-			ip(t, "-n", in, "link", "set", name, "up")
-		}
+		here, there := fmt.Sprintf("cable%d", n), fmt.Sprintf("eth%d", n-1)
+		ip(t, "-n", s.centre, "link", "add", here, "type", "veth", "peer", "name", there, "netns", s.station)
+		plug(t, s.centre, here, centreAddr(n))
+		plug(t, s.station, there, stationAddr(n))
 	}
 	return s
+}
+
+// newNamespace makes a network namespace, which is gone when the test ends.
+func newNamespace(t *testing.T, name string) {
+	t.Helper()
+	ip(t, "netns", "add", name)
+	t.Cleanup(func() { ip(t, "netns", "delete", name) })
+	ip(t, "-n", name, "link", "set", "lo", "up")
+}
+
+// plug gives the device at an end of a cable its addresses.
+func plug(t *testing.T, namespace, device string, at netip.Addr) {
+	t.Helper()
+	ip(t, "-n", namespace, "address", "add", at.String()+"/24", "dev", device)
+	ip(t, "-n", namespace, "address", "add", six(at).String()+"/64", "dev", device, "nodad")
+	ip(t, "-n", namespace, "link", "set", device, "up")
 }
 
 func ip(t *testing.T, args ...string) {
@@ -88,7 +127,7 @@ const encapsulation = 9899 // IANA's UDP port; in a namespace of its own everybo
 func (s site) listen(t *testing.T, at netip.AddrPort) *tap {
 	t.Helper()
 	if !at.IsValid() {
-		at = netip.AddrPortFrom(centreAddr(1), encapsulation)
+		at = s.how.at(centreAddr(1))
 	}
 	return listenWithin(t, s.centre, at)
 }
@@ -110,7 +149,12 @@ func listenWithin(t *testing.T, name string, at netip.AddrPort) *tap {
 }
 
 func (s site) peer(*testing.T) (interop.Options, netip.AddrPort) {
-	return interop.Options{UDP: encapsulation, Prefix: inside(s.station)}, netip.AddrPortFrom(stationAddr(1), encapsulation)
+	at := s.how.at(stationAddr(1))
+	o := interop.Options{UDP: at.Port(), Prefix: inside(s.station)}
+	if s.how.ipv6 {
+		o.Bind = []netip.Addr{netip.IPv6Unspecified()}
+	}
+	return o, at
 }
 
 func (s site) start(t *testing.T, o interop.Options) *peer {
@@ -121,15 +165,35 @@ func (s site) start(t *testing.T, o interop.Options) *peer {
 func (s site) seen(ours netip.AddrPort) netip.AddrPort { return ours }
 func (s site) cause() string                           { return loopbackLab("").cause() }
 
+// sites makes one for each test.
+func sites(cables int, way how) func(*testing.T) lab {
+	return func(t *testing.T) lab {
+		t.Helper()
+		return newSite(t, cables, way)
+	}
+}
+
+// inSites runs a test over UDP for either side, in namespaces with some cables between them.
+func inSites(t *testing.T, test func(trial), cables int) {
+	t.Helper()
+	testCase{test: test}.run(t, sites(cables, how{}))
+}
+
+// TestNative holds ours to interoperate with usrsctp over IP, protocol 132, between two network namespaces. TestIdle has the
+// case of the heartbeats.
+func TestNative(t *testing.T) {
+	t.Parallel()
+	for _, c := range cases() {
+		t.Run(c.name, func(t *testing.T) {
+			c.run(t, sites(max(c.cables, 1), how{native: true, ipv6: c.ipv6}))
+		})
+	}
+}
+
 const paramIPv4 = 5 // of INIT
 
 // TestMultihomedInit meets a station that has three addresses, and says so in its INIT or INIT-ACK.
-func TestMultihomedInit(t *testing.T) {
-	bothSides(t, func(on trial) {
-		on.lab = newSite(on.T, 3)
-		multihomedInit(on)
-	})
-}
+func TestMultihomedInit(t *testing.T) { inSites(t, multihomedInit, 3) }
 
 func multihomedInit(on trial) {
 	t := on.T

@@ -48,8 +48,9 @@ func NAT() Cable {
 // Console is the file that the machine's kernel prints to.
 func (m Machine) Console() string { return filepath.Join(m.Dir, "console") }
 
-// bootTime is the longest that a machine may take until its first process runs: 5 s with the processor to itself.
-const bootTime = 2 * time.Minute
+// bootTime is the longest that a machine may take until its first process runs: 5 s with the processor to itself, and more
+// than two minutes where ten others want it.
+const bootTime = 10 * time.Minute
 
 // Start boots a machine, waits until it has, and has it start the peer; Options.Prefix is not looked at. The machine ends with
 // the peer, and is killed when ctx ends or by Kill, as if its power failed.
