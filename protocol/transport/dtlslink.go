@@ -37,6 +37,7 @@ type DTLSLink struct {
 	log     zerolog.Logger
 	pionLog *pionLogger
 	grumble *rate.Limiter // of the log's warnings
+	begun   time.Time
 	closed  chan struct{}
 	arrived chan received
 
@@ -98,7 +99,7 @@ func newDTLSLink(addr netip.AddrPort, cfg SecureConfig, r role, log zerolog.Logg
 	}
 	l := &DTLSLink{
 		cfg: cfg, serves: r == serving, socket: socket, log: log, pionLog: &pionLogger{log: log}, grumble: rate.NewLimiter(5, 20),
-		closed: make(chan struct{}), arrived: make(chan received, receivedLen), keys: newHelloKeys(now), table: newSessionTable(),
+		begun: now, closed: make(chan struct{}), arrived: make(chan received, receivedLen), keys: newHelloKeys(now), table: newSessionTable(),
 		datagrams: sync.Pool{New: func() any { return new(datagram) }},
 		packets:   sync.Pool{New: func() any { return new([]byte) }},
 	}
@@ -237,6 +238,9 @@ func (l *DTLSLink) receive(b []byte, from netip.AddrPort, now time.Time) {
 	l.count.add(UnknownRecords)
 }
 
+// clock is a moment in ns since the link was opened, whatever the machine's clock has been set to meanwhile.
+func (l *DTLSLink) clock(now time.Time) int64 { return int64(now.Sub(l.begun)) }
+
 // sweep ends sessions that nobody uses, and those whose certificate has expired.
 func (l *DTLSLink) sweep() {
 	ticker := time.NewTicker(min(l.cfg.IdleTimeout/4, 10*time.Second))
@@ -256,9 +260,10 @@ func (l *DTLSLink) sweep() {
 func (s *session) expire(now time.Time) {
 	switch {
 	case !s.open.Load(): // the handshake has its own time
-	case len(s.chain) > 0 && now.After(s.chain[0].NotAfter):
-		s.revoke(fmt.Errorf("the certificate of %q expired on %s", s.identity.Name, s.chain[0].NotAfter.Format(time.RFC3339)))
-	case s.idle() && now.UnixNano()-s.used.Load() > int64(s.link.cfg.IdleTimeout):
+	case !s.until.IsZero() && now.After(s.until):
+		s.revoke(fmt.Errorf("the certificate of %q, or one between it and its authority, expired on %s", s.identity.Name,
+			s.until.Format(time.RFC3339)))
+	case s.idle() && s.link.clock(now)-s.used.Load() > int64(s.link.cfg.IdleTimeout):
 		s.end(IdleSessions, &CloseError{Reason: SessionEnded, Detail: "no association used the DTLS session"})
 	}
 }

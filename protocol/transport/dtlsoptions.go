@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"time"
 
 	"github.com/pion/dtls/v3"
 
@@ -43,6 +44,7 @@ type refusal struct {
 type proof struct {
 	identity identity.Identity
 	chain    []*x509.Certificate
+	until    time.Time // when the first certificate of the chain that proves it expires
 	psk      preSharedKey
 	refusal  *refusal
 }
@@ -118,7 +120,7 @@ func (s *session) takeIdentity(name []byte) ([]byte, error) {
 }
 
 // takeClientCertificate is called after pion has verified the chain.
-func (s *session) takeClientCertificate(raw [][]byte, _ [][]*x509.Certificate) error {
+func (s *session) takeClientCertificate(raw [][]byte, verified [][]*x509.Certificate) error {
 	chain, err := parseChain(raw)
 	if err != nil {
 		return s.proof.refuse(RefusedCertificates, err)
@@ -127,19 +129,35 @@ func (s *session) takeClientCertificate(raw [][]byte, _ [][]*x509.Certificate) e
 	if err != nil {
 		return s.proof.refuse(RefusedCertificates, err)
 	}
-	s.proof.chain, s.proof.identity = chain, id
+	s.proof.chain, s.proof.identity, s.proof.until = chain, id, validUntil(verified)
 	return nil
 }
 
 // takeServerCertificate is called after pion has verified the chain. What stations it may name means nothing to a client.
-func (s *session) takeServerCertificate(raw [][]byte, _ [][]*x509.Certificate) error {
+func (s *session) takeServerCertificate(raw [][]byte, verified [][]*x509.Certificate) error {
 	chain, err := parseChain(raw)
 	if err != nil {
 		return s.proof.refuse(RefusedCertificates, err)
 	}
-	s.proof.chain = chain
+	s.proof.chain, s.proof.until = chain, validUntil(verified)
 	s.proof.identity = identity.Identity{Method: identity.Certificate, Name: chain[0].Subject.CommonName}
 	return nil
+}
+
+// validUntil is how long one of the chains holds that were verified, from the peer's certificate to an authority's.
+func validUntil(verified [][]*x509.Certificate) (until time.Time) {
+	for _, chain := range verified {
+		first := chain[0].NotAfter
+		for _, c := range chain[1:] {
+			if c.NotAfter.Before(first) {
+				first = c.NotAfter
+			}
+		}
+		if first.After(until) {
+			until = first
+		}
+	}
+	return until
 }
 
 func parseChain(raw [][]byte) ([]*x509.Certificate, error) {

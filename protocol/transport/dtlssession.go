@@ -45,11 +45,12 @@ type session struct {
 	// static once ready is closed and open is set
 	identity identity.Identity
 	chain    []*x509.Certificate // of a peer with a certificate
+	until    time.Time           // when the first certificate of its proof expires; zero without
 
 	open    atomic.Bool
 	current atomic.Pointer[netip.AddrPort]
-	settles atomic.Int64 // unix ns after which records in the clear mean nothing
-	used    atomic.Int64 // unix ns of the last packet that was genuine, or of the last association's end
+	settles atomic.Int64 // link's clock: after it records in the clear mean nothing
+	used    atomic.Int64 // link's clock: the last packet that was genuine, or the last association's end
 
 	mu           sync.Mutex
 	associations map[*Association]struct{}
@@ -75,7 +76,7 @@ func (s *session) stage(now time.Time) stage {
 	switch {
 	case !s.open.Load():
 		return stageHandshake
-	case now.UnixNano() < s.settles.Load():
+	case s.link.clock(now) < s.settles.Load():
 		return stageSettling
 	}
 	return stageEstablished
@@ -179,9 +180,9 @@ func (s *session) shake(ctx context.Context) *refusal {
 	if !s.proof.identity.Proven() {
 		return &refusal{counter: HandshakeFailures, err: errors.New("the handshake came through, and proved nothing")}
 	}
-	s.identity, s.chain = s.proof.identity, s.proof.chain
+	s.identity, s.chain, s.until = s.proof.identity, s.proof.chain, s.proof.until
 	now := time.Now()
-	s.settles.Store(now.Add(s.link.cfg.HandshakeTimeout).UnixNano())
+	s.settles.Store(s.link.clock(now.Add(s.link.cfg.HandshakeTimeout)))
 	s.touch()
 	s.link.establish(s)
 	s.open.Store(true)
@@ -209,7 +210,7 @@ func (s *session) explain(err error) *refusal {
 		return &refusal{UnprovenIdentities, fmt.Errorf("no answer in %s to the proof of identity %q: the server has another key for it, "+
 			"or fell silent", s.link.cfg.HandshakeTimeout, named)}
 	case silent(err) && !s.link.serves:
-		return &refusal{HandshakeTimeouts, fmt.Errorf("no answer in %s (nobody listens there, or one without DTLS)", s.link.cfg.HandshakeTimeout)}
+		return &refusal{HandshakeTimeouts, fmt.Errorf("no answer in %s %s", s.link.cfg.HandshakeTimeout, ModeDTLS.Silence())}
 	case silent(err):
 		return &refusal{HandshakeTimeouts, fmt.Errorf("no answer in %s", s.link.cfg.HandshakeTimeout)}
 	case errors.As(err, &authority), errors.As(err, &invalid), errors.As(err, &hostname):
@@ -239,7 +240,7 @@ func (s *session) valid(c *credentials, now time.Time) error {
 	return nil
 }
 
-func (s *session) touch() { s.used.Store(time.Now().UnixNano()) }
+func (s *session) touch() { s.used.Store(s.link.clock(time.Now())) }
 
 // write sends an SCTP packet.
 func (s *session) write(b []byte) error {
