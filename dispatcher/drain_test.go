@@ -72,7 +72,9 @@ func TestDrainCommitsWhatSCTPAccepted(t *testing.T) {
 	url := startNATS(t, -1).ClientURL()
 	s := newStore()
 	startNode(t, url, "n1", s)
-	f := startDispatcher(t, url, testConfig("d1"))
+	cfg := testConfig("d1")
+	cfg.DrainTimeout = patience // a busy machine takes its time for some 20,000 messages
+	f := startDispatcher(t, url, cfg)
 	f.ready(t, 1)
 
 	all := stations(t, f, 4)
