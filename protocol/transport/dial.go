@@ -158,8 +158,8 @@ func (e *Endpoint) await(ctx context.Context, d *dialing) (*Association, error) 
 
 // perhaps is what a person should think of when a peer did not even answer INIT. Over DTLS its session has answered before.
 func (e *Endpoint) perhaps(d *dialing) string {
-	if d.progress() == cookieWait && e.links[d.peer.link].Mode() == ModeUDP {
-		return " (nobody listens there, or one that wants DTLS or does not let this address in)"
+	if mode := e.links[d.peer.link].Mode(); d.progress() == cookieWait && mode != ModeDTLS {
+		return " " + mode.Silence()
 	}
 	return ""
 }

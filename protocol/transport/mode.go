@@ -25,6 +25,18 @@ func (m Mode) String() string {
 	return "unknown"
 }
 
+// Silence is what a person should think of, in brackets, when nothing answers a dial in this mode.
+func (m Mode) Silence() string {
+	switch m {
+	case ModeDTLS:
+		return "(nobody listens there, or one without DTLS)"
+	case ModeUDP:
+		return "(nobody listens there, or one that wants DTLS or does not let this address in)"
+	case ModeIP:
+	}
+	return "(nobody listens there, or one that does not let this address in)"
+}
+
 // MarshalText implements encoding.TextMarshaler.
 func (m Mode) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
 
