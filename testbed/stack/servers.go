@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
+
+	"github.com/rs/zerolog"
 
 	"skyring/protocol/bus"
 	"skyring/statestore"
@@ -41,7 +44,7 @@ func (s *Stack) startServers(ctx context.Context) error {
 
 // connect opens the store and a connection to NATS for the dispatcher and for each processor.
 func (s *Stack) connect(ctx context.Context) (err error) {
-	if s.store, err = statestore.Open(ctx, s.cfg.Redis, s.log); err != nil {
+	if s.store, err = statestore.Open(ctx, s.access(), s.storeLog()); err != nil {
 		return err
 	}
 
@@ -63,6 +66,29 @@ func (s *Stack) connect(ctx context.Context) (err error) {
 	}
 
 	return nil
+}
+
+// looking is how long an operation may take for who only looks: no station waits for it, and a busy machine is no reason
+// to end without a verdict.
+const looking = 15 * time.Second
+
+// access is how the stack itself reaches Redis. Without processors of its own it only looks.
+func (s *Stack) access() statestore.Config {
+	cfg := s.cfg.Redis
+	if s.cfg.Processors == 0 {
+		cfg.Timeout = max(cfg.Timeout, looking)
+	}
+
+	return cfg
+}
+
+// storeLog leaves out what is told of Redis' settings where the stand-in is in its place: its own warning says more.
+func (s *Stack) storeLog() zerolog.Logger {
+	if s.warning != "" {
+		return s.log.Level(zerolog.ErrorLevel)
+	}
+
+	return s.log
 }
 
 // onStop keeps an act for Stop, which does them in reverse order.

@@ -45,6 +45,7 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		"no packets":       {good[:24], trace.ErrNoSCTP, "pcap capture without packets"},
 		"no SCTP":          {capture(t, layers.LinkTypeRaw, crafted{data: udp}, crafted{data: udp}), trace.ErrNoSCTP, "no SCTP in its 2 packets (2 UDP)"},
 		"link type":        {capture(t, layers.LinkTypeMTP3, crafted{data: udp}), trace.ErrLinkType, "MTP3 (141)"},
+		"link number":      {capture(t, 147, crafted{data: udp}), trace.ErrLinkType, "of unknown link type 147)"},
 		"garbage":          {capture(t, layers.LinkTypeRaw, crafted{data: []byte{0x45, 1, 2}}), trace.ErrNoSCTP, "1 damaged, the first is packet 1"},
 	} {
 		t.Run(name, func(t *testing.T) {

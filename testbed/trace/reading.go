@@ -244,7 +244,7 @@ func (r *reading) nothing() error {
 		held = append(held, fmt.Sprintf("%d %s", r.others[name], name))
 	}
 	for _, link := range slices.Sorted(maps.Keys(r.unknown)) {
-		held = append(held, fmt.Sprintf("%d of unknown link type %s", r.unknown[link], linkName(link)))
+		held = append(held, fmt.Sprintf("%d of unknown link type %s", r.unknown[link], strings.TrimPrefix(linkName(link), "link type ")))
 	}
 	if r.broken.count > 0 {
 		held = append(held, fmt.Sprintf("%d damaged, the first is packet %d", r.broken.count, r.broken.packet))
