@@ -4,6 +4,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"runtime"
 	"strconv"
 	"syscall"
 	"unsafe"
@@ -69,6 +70,7 @@ func (l *UDPLink) readPackets(handle func(b []byte, from Peer)) error {
 			if n < readBatch { // no more was there: what comes now wakes us, and a call that finds nothing is saved
 				return false
 			}
+			runtime.Gosched() // else those for whom packets came would wait for us, who may read on and on in a flood
 		}
 	})
 	if err == nil && !heard && failed != 0 { // else it fails again
