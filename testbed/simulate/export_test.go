@@ -1,7 +1,9 @@
 package simulate
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"slices"
 	"time"
 
 	"skyring/ring"
@@ -56,4 +58,43 @@ func Held(l Limits, reports ...policy.Report) []bool {
 	}
 
 	return out
+}
+
+// Ordered runs a simulation and tells of a station whose messages were not in the order they came in, if there is one.
+func Ordered(c Config) error {
+	s, err := start(c.withDefaults())
+	if err != nil {
+		return err
+	}
+
+	for len(s.future.heap) > 0 && s.future.heap[0].at <= s.end {
+		e := s.future.pop()
+		s.now = e.at
+
+		if err := s.handle(&e); err != nil {
+			return err
+		}
+
+		for rank, one := range s.sessions.byRank {
+			if !slices.IsSorted(s.positions(one)) {
+				return fmt.Errorf("at %v: station of rank %d has %v", time.Duration(s.now), rank, s.positions(one))
+			}
+		}
+	}
+
+	return nil
+}
+
+// positions are those of a session's messages, in the order in which they are sent.
+func (s *simulation) positions(one *session) []uint32 {
+	var all []uint32
+	for _, i := range one.flying {
+		all = append(all, s.messages[i].position)
+	}
+
+	for k := range one.waiting.size {
+		all = append(all, s.messages[one.waiting.ring[(one.waiting.head+k)&(len(one.waiting.ring)-1)]].position)
+	}
+
+	return all
 }

@@ -114,6 +114,20 @@ func TestConservationAndDeterminism(t *testing.T) {
 	})
 }
 
+// Messages of a station stay in order, whatever dies or is late meanwhile.
+func TestStationsStayInOrder(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		c := anyConfig(t)
+		c.Window = rapid.IntRange(2, 5).Draw(t, "messages in flight")
+		c.Stations = simulate.Stations{Count: 4}
+		c.Arrivals = simulate.Arrivals{Rate: c.Arrivals.Rate}
+
+		if err := simulate.Ordered(c); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
+
 // Two policies under one seed have the same messages, whatever their picks are.
 func TestPoliciesMeetTheSameMessages(t *testing.T) {
 	c := forMessages(base(4, 2, 0.6), 20_000)

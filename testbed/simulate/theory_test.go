@@ -203,3 +203,58 @@ func TestBurstIsBeta(t *testing.T) {
 		t.Errorf("%.0f/s come at the peak, want 6221/s within 5 %%", r.ArrivalRate)
 	}
 }
+
+// With a queue for each worker, and stations enough for chance, a node of c workers is c times M/M/1.
+func TestQueuePerWorkerIsManyMM1(t *testing.T) {
+	c := base(1, 4, 0.6)
+	c.Stations = simulate.Stations{Count: 1_000_000}
+	c.Queues = simulate.QueuePerWorker
+
+	r := run(t, forMessages(c, 200_000))
+	if want := 1 / (1 - 0.6); math.Abs(r.MeanResponse/want-1) > 0.05 {
+		t.Errorf("mean response %.3f service times, want M/M/1's %.3f within 5 %%; with one queue it is %.3f", r.MeanResponse, want, queueing(4, 0.6))
+	}
+}
+
+// One station is at one node at a time with a window, so that four nodes in turns are M/M/1 to it; without a window they are not.
+func TestWindowKeepsAStationAtOneNode(t *testing.T) {
+	c := base(4, 1, 0.15)
+	c.Policy = "round-robin"
+	c.Stations.Count = 1
+
+	for _, window := range []int{1, 8} {
+		c.Window = window
+
+		r := run(t, forMessages(c, 150_000))
+		if want := 1 / (1 - 0.6); math.Abs(r.MeanResponse/want-1) > 0.05 {
+			t.Errorf("window %d: mean response %.3f service times, want M/M/1's %.3f within 5 %%", window, r.MeanResponse, want)
+		}
+
+		// A message overlaps the one before unless it finds nobody, and then goes to the next node.
+		if math.Abs(r.Overlapping-0.6) > 0.01 || r.SameNodeAlone != 0 || math.Abs(r.SameNode-r.Overlapping) > 1e-9 {
+			t.Errorf("window %d: %.3f overlap, same node %.3f, of the others %.3f: want 0.6, 0.6, 0", window, r.Overlapping, r.SameNode, r.SameNodeAlone)
+		}
+	}
+
+	c.Window = 0
+	if r := run(t, forMessages(c, 50_000)); r.MeanResponse > 1.3 || r.SameNode != 0 || r.Overlapping != 0 {
+		t.Errorf("without a window: mean response %.3f, same node %v, overlapping %v", r.MeanResponse, r.SameNode, r.Overlapping)
+	}
+}
+
+// A limit that follows the response keeps the nodes' queues about as long as the target has it where more comes than they can do: the rest waits at the dispatcher.
+func TestLimitsFollowTheResponse(t *testing.T) {
+	c := base(2, 4, 1.3)
+	c.Policy = "least-connections"
+	c.Limits = simulate.Limits{PerWorker: 64, CapPerWorker: 128}
+	c.Duration, c.Warmup = 20*time.Second, 10*time.Second
+	fixed := run(t, c)
+
+	c.Limits.ResponseTarget = 50 * time.Millisecond
+
+	// At the target 4 workers of 5 ms have 40 in flight, and twice that is the limit's least: 128 of the hard cap of 4 * 128 = 512, which take 160 ms.
+	adapted := run(t, c)
+	if want := 32.0; math.Abs(adapted.MeanResponse/want-1) > 0.3 || fixed.MeanResponse < 3*adapted.MeanResponse {
+		t.Errorf("mean response %.1f service times, %.1f with fixed limits: want about %.0f, and over 3 times that", adapted.MeanResponse, fixed.MeanResponse, want)
+	}
+}

@@ -238,12 +238,13 @@ func TestDispatcherDoesAsARealOne(t *testing.T) {
 		c.Duration, c.MovedSample = 5*time.Second, 1
 
 		perWorker := rapid.SampledFrom([]int{2, 3, 16}).Draw(t, "limit")
+		hardCap := perWorker * rapid.IntRange(1, 2).Draw(t, "hard cap")
 		c.Limits = simulate.Limits{
-			PerWorker: float64(perWorker), CapPerWorker: float64(2 * perWorker),
+			PerWorker: float64(perWorker), CapPerWorker: float64(hardCap),
 			ResponseTarget: rapid.SampledFrom([]time.Duration{never, 30 * time.Millisecond}).Draw(t, "response target"),
 		}
 
-		w := newTwin(t, c, perWorker*workers, 2*perWorker*workers)
+		w := newTwin(t, c, perWorker*workers, hardCap*workers)
 		w.run()
 
 		r, err := simulate.Run(t.Context(), c)
