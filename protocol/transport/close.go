@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/rs/zerolog"
+
 	"skyring/protocol/transport/packet"
 )
 
@@ -54,9 +56,18 @@ func (a *Association) finish(why *CloseError, farewell func()) {
 			s.detach(a, why.Reason)
 		}
 		a.endpoint.ends.add(why.Reason)
-		a.endpoint.log.WithLevel(why.Reason.level()).Stringer("peer", a.PeerAddr()).Uint16("peerPort", a.peerPort).Str("reason", why.Error()).
+		a.endpoint.log.WithLevel(a.endpoint.levelOf(why)).Stringer("peer", a.PeerAddr()).Uint16("peerPort", a.peerPort).Str("reason", why.Error()).
 			Msg("association ended")
 	})
+}
+
+// levelOf is how an end is logged: peers that come and go by the thousand must not fill the log.
+func (e *Endpoint) levelOf(why *CloseError) zerolog.Level {
+	level := why.Reason.level()
+	if level == zerolog.InfoLevel && !e.grumble.Allow() {
+		return zerolog.DebugLevel
+	}
+	return level
 }
 
 // endByProtocol is for the ends that pion finds: SHUTDOWN came through, or pion aborted.

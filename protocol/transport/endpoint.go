@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/rs/zerolog"
+	"golang.org/x/time/rate"
 
 	"skyring/protocol/transport/packet"
 )
@@ -25,6 +26,8 @@ const (
 
 	maxLinkErrors = 100 // reads in a row that may fail before Run gives the link up
 
+	loggedEnds = 50 // a second, after a pause five times as many; what is beyond is for debugging, and in the counts
+
 	slowestBeat = 250 * time.Millisecond // between two looks at the associations' clocks
 )
 
@@ -36,6 +39,7 @@ type Endpoint struct {
 	outboxes []*outbox // of the links that write many packets at once; nil for others
 	log      zerolog.Logger
 	pionLog  *pionLogger
+	grumble  *rate.Limiter // of lines in the log that a peer can cause
 	begun    time.Time
 	table    *registry
 	backlog  chan *Association // refuses when full
@@ -74,7 +78,7 @@ func NewOver(links []Link, cfg Config, log zerolog.Logger) (*Endpoint, error) {
 	}
 	e := &Endpoint{
 		cfg: cfg, links: slices.Clone(links), log: log, pionLog: &pionLogger{log: log}, cookies: key, begun: time.Now(),
-		answers:  newAnswerLimits(cfg),
+		answers: newAnswerLimits(cfg), grumble: rate.NewLimiter(loggedEnds, 5*loggedEnds),
 		table:    newRegistry(cfg.MaxAssociations, cfg.MaxAssociationsPerSource),
 		backlog:  make(chan *Association, cfg.AcceptBacklog),
 		ended:    make(chan struct{}),

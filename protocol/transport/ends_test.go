@@ -3,6 +3,7 @@ package transport_test
 import (
 	"bytes"
 	"context"
+	"net/netip"
 	"strings"
 	"sync"
 	"testing"
@@ -24,6 +25,12 @@ func (j *journal) Write(b []byte) (int, error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return j.text.Write(b)
+}
+
+func (j *journal) count(text string) int {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return strings.Count(j.text.String(), text)
 }
 
 func (j *journal) holds(text string) bool {
@@ -81,7 +88,7 @@ func TestEnds(t *testing.T) {
 		{"the peer aborts", transport.PeerAbort, func(_ *testing.T, s *station, _ *transport.Association, _ func()) {
 			cause := packet.AppendParameter(nil, 12, []byte("power off"))
 			s.send(s.serverTag, packet.AppendChunk(nil, packet.TypeAbort, 0, cause))
-		}, "debug", "user initiated abort (12): power off"},
+		}, "info", "user initiated abort (12): power off"},
 		{"we abort", transport.LocalAbort, func(_ *testing.T, s *station, a *transport.Association, _ func()) {
 			a.Abort("operator")
 			s.expect(packet.TypeAbort)
@@ -124,5 +131,43 @@ func TestEnds(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Peers that end their associations as fast as they can do not fill the log: what is beyond is for debugging, and counts.
+func TestEndsDoNotFillTheLog(t *testing.T) {
+	cfg := idle()
+	cfg.InitsPerSecond, cfg.InitsPerSourcePerSecond = 1<<20, 1<<20
+	log := &journal{}
+	link := &hole{ended: make(chan struct{})}
+	e, err := transport.New(link, cfg, zerolog.New(log))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	ran := make(chan error, 1)
+	go func() { ran <- e.Run(ctx) }()
+	t.Cleanup(func() {
+		cancel()
+		if err := <-ran; err != nil {
+			t.Error(err)
+		}
+	})
+	const ends = 1500
+	from := netip.MustParseAddrPort("192.0.2.1:9899")
+	for range ends {
+		a := handMade(t, e, link, from)
+		local, _ := transport.Tags(a)
+		b := packet.Header{SourcePort: a.PeerPort(), DestinationPort: a.LocalPort(), VerificationTag: local}.Append(nil)
+		b = packet.AppendChunk(b, packet.TypeAbort, 0, nil)
+		packet.PutChecksum(b)
+		transport.Handle(e, b, from)
+		wantReason(t, a, transport.PeerAbort)
+	}
+	if n := log.count(`"level":"info"`); n == 0 || n == ends {
+		t.Errorf("%d of %d ends are logged for everybody", n, ends)
+	}
+	if n := log.count("association ended"); n != ends || e.Stats().Ended(transport.PeerAbort) != ends {
+		t.Errorf("%d ends are logged at all", n)
 	}
 }

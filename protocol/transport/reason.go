@@ -36,9 +36,9 @@ const numReasons = int(SessionEnded) + 1
 // level is how an end is logged: at Info when it is a fault of somebody's.
 func (r CloseReason) level() zerolog.Level {
 	switch r {
-	case PathFailed, PeerRestarted, ProtocolViolation, SessionEnded:
+	case PeerAbort, PathFailed, PeerRestarted, ProtocolViolation, SessionEnded:
 		return zerolog.InfoLevel
-	case PeerShutdown, LocalShutdown, PeerAbort, LocalAbort, EndpointClosed:
+	case PeerShutdown, LocalShutdown, LocalAbort, EndpointClosed: // who aborts here has a cause to log
 	}
 	return zerolog.DebugLevel
 }
