@@ -55,7 +55,7 @@ func (d *Dispatcher) Status() bus.DispatcherStatus {
 		ID: d.cfg.ID, Incarnation: bus.Hex(d.incarnation), Uptime: d.now().Seconds(), Address: d.endpoint.LocalAddr().String(),
 		Draining: d.draining.Load(), Associations: s.Associations, Messages: s.Submitted, MessagesPerSecond: rate,
 		Unanswered: s.Unanswered, Sessions: s.Sessions, Parked: s.Parked, GivenUp: s.GivenUp, Policy: d.cfg.Policy, RingBits: d.cfg.RingBits, RingEpsilon: d.cfg.RingEpsilon, Checksum: bus.Hex(s.Checksum),
-		Nodes: make([]bus.NodeView, 0, len(s.Nodes)), Alarms: alarms(&s, d.conn.Stats(), starved),
+		Listeners: d.listeners(), Nodes: make([]bus.NodeView, 0, len(s.Nodes)), Alarms: alarms(&s, d.conn.Stats(), starved),
 	}
 
 	if why := d.unfit.Load(); why != nil {
@@ -67,6 +67,18 @@ func (d *Dispatcher) Status() bus.DispatcherStatus {
 	}
 
 	return status
+}
+
+// listeners are the addresses at which SCTP arrives.
+func (d *Dispatcher) listeners() []bus.ListenerStatus {
+	arrivals := d.endpoint.Listeners()
+
+	list := make([]bus.ListenerStatus, 0, len(arrivals))
+	for _, at := range arrivals {
+		list = append(list, bus.ListenerStatus{Mode: at.Mode.String(), Address: at.Address.String()})
+	}
+
+	return list
 }
 
 func nodeView(n *routing.NodeStats) bus.NodeView {

@@ -18,6 +18,10 @@ read although a machine is shared and noisy. docs/benchmarks.md has figures and 
 	cmd.AddCommand(benchRingCommand())
 	cmd.AddCommand(benchSCTPCommand())
 
+	for _, one := range cmd.Commands() {
+		endsOnHangup(one)
+	}
+
 	return cmd
 }
 

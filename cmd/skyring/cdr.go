@@ -74,6 +74,7 @@ while Redis is away it tries again.` + runningHelp,
 	flags.StringVar(&options.from, "from", "", "leave out what was written before: a time such as 2026-03-01T00:00:00Z, or a duration back such as 24h")
 	flags.StringVar(&options.position, "position", "", "file that keeps how far the export came")
 	flags.StringVar(&options.format, "format", "jsonl", "jsonl or csv")
+	endsOnHangup(cmd)
 
 	return cmd
 }

@@ -39,7 +39,7 @@ func certCommand() *cobra.Command {
 (ECDSA P-256): one of a dispatcher, with the names and addresses that stations dial, and one for each --client, with
 the station ids that its holder may speak for: 17, 20-42, 17,20-42, or * for all; NAME=17 gives the certificate
 a name of its own. Ids are hexadecimal, as those of 'skyring station' are. An authority that is in DIR already signs
-further ones. No file is ever overwritten.
+further ones. No file is ever overwritten. Certificates may be read by everybody (0644), keys by their owner alone (0600).
 
 With --psk, prints lines of a file of pre-shared keys instead: an identity, a random key, and after = the stations
 that it may speak for, which may be left out for peers that speak no ESSP.
@@ -150,7 +150,7 @@ func printPSKs(w io.Writer, wanted []string) error {
 
 // makeCertificates makes all files or, on an error, none.
 func makeCertificates(w io.Writer, o certOptions, now time.Time) error {
-	if err := os.MkdirAll(o.dir, 0o700); err != nil {
+	if err := os.MkdirAll(o.dir, 0o755); err != nil {
 		return fmt.Errorf("make the directory of the certificates: %w", err)
 	}
 

@@ -93,6 +93,23 @@ func shake(t *testing.T, server, client transport.SecureConfig) string {
 	return a.Identity().String()
 }
 
+// made is what umask leaves of the permissions of a new file.
+func made(t *testing.T, mode os.FileMode) os.FileMode {
+	t.Helper()
+
+	path := filepath.Join(t.TempDir(), "made")
+	if err := os.WriteFile(path, nil, mode); err != nil {
+		t.Fatal(err)
+	}
+
+	info, err := os.Stat(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	return info.Mode().Perm()
+}
+
 func certified(dir, name string) transport.SecureConfig {
 	cfg := transport.DefaultSecureConfig()
 	cfg.Certificate, cfg.Key = filepath.Join(dir, name+".pem"), filepath.Join(dir, name+"-key.pem")
@@ -107,13 +124,19 @@ func TestCertShakesHands(t *testing.T) {
 
 	dir := filepath.Join(t.TempDir(), "tls")
 	out := cert(t, "--dir", dir, "--server", "dispatcher.example,127.0.0.1", "--client", "17-42", "--client", "hub=*")
+	readable := made(t, 0o644)
 
 	for _, name := range []string{
 		"ca.pem", "ca-key.pem", "server.pem", "server-key.pem", "client-stations-17-42.pem", "client-stations-17-42-key.pem",
 		"client-hub.pem", "client-hub-key.pem",
 	} {
+		want := readable
+		if strings.HasSuffix(name, "-key.pem") {
+			want = 0o600
+		}
+
 		info, err := os.Stat(filepath.Join(dir, name))
-		if err != nil || info.Mode().Perm() != 0o600 || !strings.Contains(out, filepath.Join(dir, name)) {
+		if err != nil || info.Mode().Perm() != want || !strings.Contains(out, filepath.Join(dir, name)) {
 			t.Errorf("%s: %v, %v", name, info, err)
 		}
 	}

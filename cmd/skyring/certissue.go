@@ -198,8 +198,15 @@ type newFiles struct{ list []newFile }
 
 type newFile struct {
 	path, what string
+	mode       fs.FileMode // but for what umask takes away
 	text       []byte
 }
+
+// Permissions of the files: a certificate is for everybody, its key for the owner alone.
+const (
+	openFile   fs.FileMode = 0o644
+	secretFile fs.FileMode = 0o600
+)
 
 // add notes a certificate and its key; it refuses when there is a file of either name.
 func (f *newFiles) add(path, keyPath, what string, der []byte, key *ecdsa.PrivateKey) error {
@@ -209,8 +216,8 @@ func (f *newFiles) add(path, keyPath, what string, der []byte, key *ecdsa.Privat
 	}
 
 	for _, one := range [...]newFile{
-		{path: path, what: what, text: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})},
-		{path: keyPath, what: "its private key", text: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})},
+		{path: path, what: what, mode: openFile, text: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})},
+		{path: keyPath, what: "its private key", mode: secretFile, text: pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: keyDER})},
 	} {
 		if slices.ContainsFunc(f.list, func(other newFile) bool { return other.path == one.path }) {
 			return usagef("%s would be made twice: give each client a name of its own, NAME=STATIONS", one.path)
@@ -226,7 +233,7 @@ func (f *newFiles) add(path, keyPath, what string, der []byte, key *ecdsa.Privat
 	return nil
 }
 
-// write makes all files, readable by their owner alone; on an error those that were made are removed.
+// write makes all files; on an error those that were made are removed.
 func (f *newFiles) write() error {
 	for i, one := range f.list {
 		if err := one.write(); err != nil {
@@ -242,7 +249,7 @@ func (f *newFiles) write() error {
 }
 
 func (f *newFile) write() error {
-	file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	file, err := os.OpenFile(f.path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, f.mode)
 	if err != nil {
 		return fmt.Errorf("make a certificate's file: %w", err)
 	}

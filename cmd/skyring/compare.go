@@ -56,6 +56,7 @@ and says how far the simulation was from it; it wants an idle machine and takes 
 	flags.Float64Var(&options.settings.PickCost, "pick-cost", 0, "nanoseconds that a pick costs, whatever the policy; 0: as measured; negative: nothing")
 	flags.BoolVar(&options.asJSON, "json", false, "print a JSON object a row, with the claims about its policy")
 	flags.BoolVarP(&options.quiet, "quiet", "q", false, "no progress")
+	endsOnHangup(cmd)
 
 	return cmd
 }

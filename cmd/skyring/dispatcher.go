@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"sync"
 	"syscall"
+	"time"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -43,7 +44,7 @@ An association is read once a processor has given it its epoch, so stations wait
 	dispatcherFlags(cmd, &s)
 	stringFlag(cmd, &s, "nats", "URL of the NATS server", func(c *Config) *string { return &c.NATS.URL })
 	metricsFlag(cmd, &s)
-	printConfigFlag(cmd, &s)
+	printConfigFlag(cmd, &s, listening)
 
 	return cmd
 }
@@ -62,10 +63,13 @@ func runDispatcher(ctx context.Context, c *Config, log zerolog.Logger) (err erro
 	c.Dispatcher.Namespace = bus.Namespace(c.Namespace)
 
 	listeners, err := c.SCTP.listeners()
-	if err := c.validate(err, c.Metrics.Validate(), within("sctp", c.SCTP.Validate()), within("nats", c.NATS.Validate()),
+	if err := c.validate(err, c.SCTP.check(listeners, time.Now()), c.Metrics.Validate(), within("sctp", c.SCTP.Validate()), within("nats", c.NATS.Validate()),
 		within("dispatcher", c.Dispatcher.Validate())); err != nil {
 		return err
 	}
+
+	hup := catchHangups()
+	defer hup.stop()
 
 	conn, err := bus.Connect(ctx, c.NATS, c.Dispatcher.ID, log)
 	if err != nil {
@@ -90,12 +94,14 @@ func runDispatcher(ctx context.Context, c *Config, log zerolog.Logger) (err erro
 
 	defer func() { err = errors.Join(err, stopMetrics()) }()
 
-	return serveDispatcher(ctx, d, endpoint, log)
+	onHangup := reloading(listeners, endpoint.Reload, log)
+
+	return serveDispatcher(ctx, d, endpoint, func(serving context.Context) { hup.follow(serving, onHangup) }, log)
 }
 
-// serveDispatcher runs the dispatcher until ctx ends and the endpoint until the
+// serveDispatcher runs the dispatcher until ctx ends, and the endpoint and beside until the
 // dispatcher has drained.
-func serveDispatcher(ctx context.Context, d *dispatcher.Dispatcher, endpoint *transport.Endpoint, log zerolog.Logger) error {
+func serveDispatcher(ctx context.Context, d *dispatcher.Dispatcher, endpoint *transport.Endpoint, beside func(context.Context), log zerolog.Logger) error {
 	linking, stop := context.WithCancel(context.WithoutCancel(ctx))
 
 	var (
@@ -104,7 +110,7 @@ func serveDispatcher(ctx context.Context, d *dispatcher.Dispatcher, endpoint *tr
 	)
 
 	running.Go(func() { linkErr = endpoint.Run(linking) })
-	running.Go(func() { reloadOnHangup(linking, endpoint.Reload, log) })
+	running.Go(func() { beside(linking) })
 
 	err := d.Run(ctx)
 

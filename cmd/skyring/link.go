@@ -50,6 +50,7 @@ machine, which is given back after --client-idle.`,
 		RunE: func(cmd *cobra.Command, _ []string) error { return options.run(cmd) },
 	}
 	options.register(cmd)
+	endsOnHangup(cmd)
 
 	return cmd
 }

@@ -1,15 +1,12 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"net/netip"
-	"os"
-	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
+	"time"
 
 	"github.com/rs/zerolog"
 
@@ -36,9 +33,11 @@ func (c *SCTPConfig) listeners() ([]transport.Listener, error) {
 	var all []transport.Listener
 
 	for text := range strings.SplitSeq(c.Listen, ",") {
-		l, err := c.listener(strings.TrimSpace(text), allow)
+		text = strings.TrimSpace(text)
+
+		l, err := c.listener(text, allow)
 		if err == nil {
-			err = l.Validate()
+			err = l.ValidateAddress()
 		}
 
 		if err == nil && l.Address.Port() != 0 && slices.ContainsFunc(all, func(other transport.Listener) bool { return other.Address == l.Address }) {
@@ -46,7 +45,7 @@ func (c *SCTPConfig) listeners() ([]transport.Listener, error) {
 		}
 
 		if err != nil {
-			faults = append(faults, fmt.Errorf("sctp.listen %q: %w", text, err))
+			faults = append(faults, eachLine(fmt.Sprintf("sctp.listen %q: ", text), err))
 		}
 
 		all = append(all, l)
@@ -57,37 +56,62 @@ func (c *SCTPConfig) listeners() ([]transport.Listener, error) {
 
 // listener is the one of a part of Listen.
 func (c *SCTPConfig) listener(text string, allow []netip.Prefix) (transport.Listener, error) {
-	l := transport.Listener{Mode: transport.ModeUDP, Allow: allow}
-
-	scheme, address, given := strings.Cut(text, "://")
-	if !given {
-		scheme, address = transport.ModeUDP.String(), text
+	mode, address, err := transport.ParseAddress(text)
+	if err != nil {
+		return transport.Listener{}, err
 	}
 
-	if err := l.Mode.UnmarshalText([]byte(scheme)); err != nil {
-		return l, err //nolint:wrapcheck // it says what is right
-	}
-
-	if l.Mode == transport.ModeDTLS {
+	l := transport.Listener{Mode: mode, Address: address, Allow: allow}
+	if mode == transport.ModeDTLS {
 		l.Allow, l.SecureConfig = nil, c.DTLS
 	}
 
-	at, err := netip.ParseAddrPort(address)
-
-	if l.Mode == transport.ModeIP && err != nil { // it has no ports
-		var bare netip.Addr
-
-		bare, err = netip.ParseAddr(strings.Trim(address, "[]"))
-		at = netip.AddrPortFrom(bare, 0)
-	}
-
-	if err != nil {
-		return l, errors.New("must be a numeric address and a port, such as 127.0.0.1:9899, [::1]:9899, dtls://192.0.2.1:9899 or ip://192.0.2.1")
-	}
-
-	l.Address = at
-
 	return l, nil
+}
+
+// check is what a process that listens has to know besides whether the addresses are right: that the files of DTLS can be used, and that
+// nothing was set which would not protect anybody.
+func (c *SCTPConfig) check(listeners []transport.Listener, now time.Time) error {
+	if secures(listeners) {
+		plain := slices.ContainsFunc(listeners, func(l transport.Listener) bool { return l.Mode != transport.ModeDTLS })
+
+		err := within("sctp.dtls", c.DTLS.CheckServer(now))
+		if !plain && c.Allow != "" {
+			err = errors.Join(err, errors.New("sctp.allow: every address of sctp.listen begins with dtls://, where stations prove who they are and no network "+
+				"is looked at: leave it empty"))
+		}
+
+		return err
+	}
+
+	err := within("sctp.dtls", c.DTLS.ValidateLimits())
+	if named := c.files(); len(named) > 0 {
+		err = errors.Join(err, fmt.Errorf("%s: no address of sctp.listen begins with dtls://, so stations would prove nothing: listen at dtls://HOST:PORT, "+
+			"or leave it empty", strings.Join(named, ", ")))
+	}
+
+	return err
+}
+
+// secures tells whether one of them speaks DTLS.
+func secures(listeners []transport.Listener) bool {
+	return slices.ContainsFunc(listeners, func(l transport.Listener) bool { return l.Mode == transport.ModeDTLS })
+}
+
+// files are the settings of DTLS that name something.
+func (c *SCTPConfig) files() []string {
+	var named []string
+
+	for _, one := range []struct{ key, value string }{
+		{"certificate", c.DTLS.Certificate}, {"key", c.DTLS.Key}, {"ca", c.DTLS.CA}, {"psk", c.DTLS.PSK},
+		{"identity", c.DTLS.Identity}, {"serverName", c.DTLS.ServerName},
+	} {
+		if one.value != "" {
+			named = append(named, "sctp.dtls."+one.key)
+		}
+	}
+
+	return named
 }
 
 // parsePrefixes reads networks, separated by commas.
@@ -125,26 +149,4 @@ func openEndpoint(listeners []transport.Listener, cfg transport.Config, log zero
 	}
 
 	return endpoint, err
-}
-
-// reloadOnHangup reads certificates and keys again at each SIGHUP, until ctx ends. What is wrong is logged, and the old ones stay.
-func reloadOnHangup(ctx context.Context, reload func() error, log zerolog.Logger) {
-	hangups := make(chan os.Signal, 1) // one that waits is enough
-
-	signal.Notify(hangups, syscall.SIGHUP)
-	defer signal.Stop(hangups)
-
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-hangups:
-		}
-
-		if err := reload(); err != nil {
-			log.Error().Err(err).Msg("certificates and keys were not read again, the old ones stay")
-		} else {
-			log.Info().Msg("certificates and keys read again")
-		}
-	}
 }

@@ -22,7 +22,7 @@ func TestListenersRefusedInSentences(t *testing.T) {
 		set  []string
 		want string
 	}{
-		{[]string{"sctp.listen=127.0.0.1"}, "must be a numeric address and a port"},
+		{[]string{"sctp.listen=127.0.0.1"}, "the port is missing: want 127.0.0.1:9899"},
 		{[]string{"sctp.listen=tls://127.0.0.1:1"}, "want udp, dtls or ip"},
 		{[]string{"sctp.listen=0.0.0.0:9899"}, "list the networks of yours"},
 		{[]string{"sctp.listen=127.0.0.1:1,dtls://127.0.0.1:2"}, "DTLS wants certificate, key and ca, or psk"},

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"sync"
 
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
@@ -47,7 +48,7 @@ Its share of the ring is its capacity (messages a second that it sustains) over 
 	capacityFlag(cmd, &s)
 	metricsFlag(cmd, &s)
 	calibrateFlags(cmd, &s)
-	printConfigFlag(cmd, &s)
+	printConfigFlag(cmd, &s, elsewhere)
 
 	return cmd
 }
@@ -68,6 +69,9 @@ func runProcessor(ctx context.Context, c *Config, log zerolog.Logger) (err error
 		within("processor", c.Processor.Validate()), within("essp", c.ESSP.Validate())); err != nil {
 		return err
 	}
+
+	hup := catchHangups()
+	defer hup.stop()
 
 	store, err := statestore.Open(ctx, c.store(), log)
 	if err != nil {
@@ -98,6 +102,16 @@ func runProcessor(ctx context.Context, c *Config, log zerolog.Logger) (err error
 	}
 
 	defer func() { err = errors.Join(err, stopMetrics()) }()
+
+	var following sync.WaitGroup
+	defer following.Wait()
+
+	running, ended := context.WithCancel(context.WithoutCancel(ctx))
+	defer ended()
+
+	following.Go(func() {
+		hup.follow(running, nothingToReload("a processor reads its settings when it starts", log))
+	})
 
 	return p.Run(ctx)
 }

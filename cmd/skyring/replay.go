@@ -13,6 +13,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 	"github.com/spf13/cobra"
 
+	"skyring/protocol/transport"
 	"skyring/statestore"
 	"skyring/testbed/replay"
 	"skyring/testbed/stack"
@@ -52,16 +53,21 @@ and stops it afterwards. With --target it replays into a running dispatcher; giv
 that the ledger can be compared, and --receipts on when the dispatcher sends them: without either
 nothing can be judged. Other stations may use the target meanwhile.
 
+` + targetHelp + `All associations of a replay are one client there: what it proves has to speak for the stations of captured ESSP;
+other protocols want a proof alone.
+
 The verdict counts messages sent, acknowledged, lost, doubled and out of order, and the sessions
 that Redis holds other than the captures do. The exit code is 1 when any of these is not as it must be,
 when nothing can be judged, and when the replay was interrupted.`,
 		Example: `  skyring replay capture.pcapng
   skyring replay --side client --speed 10 --json day.pcap.gz
-  skyring replay --target 127.0.0.1:9899 --redis redis://127.0.0.1:6379 capture.pcapng`,
+  skyring replay --target 127.0.0.1:9899 --redis redis://127.0.0.1:6379 capture.pcapng
+  skyring replay --target dtls://192.0.2.1:9899 --set sctp.dtls.psk=psk.txt --set sctp.dtls.identity=hub capture.pcapng`,
 		Args: minArgs(1, "FILE"),
 		RunE: func(cmd *cobra.Command, args []string) error { return options.run(cmd, args) },
 	}
 	options.register(cmd)
+	endsOnHangup(cmd)
 
 	return cmd
 }
@@ -71,7 +77,7 @@ func (o *replayOptions) register(cmd *cobra.Command) {
 	flags.StringVar((*string)(&o.replay.Side), "side", string(o.replay.Side), "whose messages are sent: client, server or both")
 	flags.Var(&o.speed, "speed", fmt.Sprintf("times as fast as captured, at least %v, or max", replay.Slowest))
 	flags.IntVar(&o.replay.Times, "times", o.replay.Times, "how often the captures are sent, one round after another")
-	flags.StringVar(&o.target, "target", "", "UDP address HOST:PORT of a running dispatcher")
+	flags.StringVar(&o.target, "target", "", targetUsage)
 	flags.Uint16Var(&o.replay.SCTPPort, "sctp-port", 0, "SCTP port of the target; 0: the one of the captured server")
 	flags.StringVar((*string)(&o.replay.Receipts), "receipts", string(o.replay.Receipts), "whether the target sends receipts: auto, on or off")
 	flags.StringVar(&o.redisURL, "redis", "", "URL of the target's Redis, to compare the ledger")
@@ -139,7 +145,7 @@ func (o *replayOptions) prepare(c *Config, log zerolog.Logger) (judgeFunc, error
 
 func (o *replayOptions) prepareTarget(c *Config, log zerolog.Logger) (judgeFunc, error) {
 	var err error
-	if o.replay.Target, err = parseAddress("--target", o.target); err != nil {
+	if o.replay.Target, o.replay.Secure, err = c.SCTP.target("--target", o.target); err != nil {
 		return nil, err
 	}
 
@@ -184,7 +190,7 @@ func (o *replayOptions) prepareOwnStack(c *Config, log zerolog.Logger) (judgeFun
 		return nil, err
 	}
 
-	o.replay.Target = netip.AddrPortFrom(cfg.Listeners[0].Address.Addr(), 1) // known when the stack has started
+	o.replay.Target = transport.Target{Mode: transport.ModeUDP, Address: netip.AddrPortFrom(cfg.Listeners[0].Address.Addr(), 1)} // known when the stack has started
 	if err := o.replay.Validate(); err != nil {
 		return nil, &usageError{err: err}
 	}
@@ -225,7 +231,7 @@ func (o *replayOptions) intoOwnStack(cmd *cobra.Command, cfg stack.Config, trace
 		log.Warn().Msg(warning)
 	}
 
-	o.replay.Target = running.Addr()
+	o.replay.Target.Address = running.Addr()
 
 	return o.play(cmd, traces, running.Store(), log)
 }
@@ -235,7 +241,7 @@ func ownStack(c *Config, dir string, processors int) (stack.Config, error) {
 	c.NATS.URL, c.Redis.URL = "", "" // servers of its own
 	c.Up.Processors = processors
 	c.Up.NATSPort = 0
-	c.SCTP.Listen = "127.0.0.1:0"
+	c.SCTP.Listen, c.SCTP.Allow, c.SCTP.DTLS = "127.0.0.1:0", "", transport.DefaultSecureConfig()
 	c.Up.Dir = dir
 
 	return c.stack()

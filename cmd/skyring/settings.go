@@ -22,7 +22,7 @@ environment variables SKYRING_SECTION_KEY (SKYRING_NATS_URL, SKYRING_DISPATCHER_
 --set section.key=value, and the flags. --print-config shows all of them with their
 values; docs/configuration.md explains them.
 
-SIGTERM or SIGINT drains and ends; a second one ends at once.`
+SIGTERM or SIGINT drains and ends; a second one ends at once. SIGHUP has the files of sctp.dtls read again, where they are used.`
 
 // register adds the flags that every command with a configuration has.
 func (s *settings) register(cmd *cobra.Command) {
@@ -65,8 +65,16 @@ func boolFlag(cmd *cobra.Command, s *settings, name, usage string, at func(*Conf
 	s.whenGiven(cmd, name, func(c *Config) { *at(c) = *value })
 }
 
+// part is what a command does of an installation, as far as --print-config checks more or less for it.
+type part uint8
+
+const (
+	listening part = iota + 1 // for stations
+	elsewhere                 // stations arrive at another process, perhaps on another machine, that has its files
+)
+
 // printConfigFlag adds --print-config, which prints the settings, if they are right, instead of running.
-func printConfigFlag(cmd *cobra.Command, s *settings) {
+func printConfigFlag(cmd *cobra.Command, s *settings, listens part) {
 	wanted := cmd.Flags().Bool("print-config", false, "print all settings with their values as YAML, and end")
 	execute := cmd.RunE
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
@@ -79,7 +87,7 @@ func printConfigFlag(cmd *cobra.Command, s *settings) {
 			return err
 		}
 
-		if err := c.validateAll(); err != nil {
+		if err := c.validateAll(listens); err != nil {
 			return err
 		}
 
@@ -132,8 +140,11 @@ func (c *Config) validateExpiry() error {
 }
 
 // validateAll checks every section, whichever process reads it.
-func (c *Config) validateAll() error {
-	_, err := c.SCTP.listeners()
+func (c *Config) validateAll(listens part) error {
+	listeners, err := c.SCTP.listeners()
+	if listens == listening {
+		err = errors.Join(err, c.SCTP.check(listeners, time.Now()))
+	}
 
 	all := *c
 	all.Dispatcher.Namespace, all.Processor.Namespace = bus.Namespace(c.Namespace), bus.Namespace(c.Namespace)
@@ -182,9 +193,14 @@ func within(section string, err error) error {
 		section += "."
 	}
 
+	return eachLine(section, err)
+}
+
+// eachLine puts a prefix before each fault of a joined error.
+func eachLine(prefix string, err error) error {
 	lines := strings.Split(err.Error(), "\n")
 	for i, line := range lines {
-		lines[i] = section + line
+		lines[i] = prefix + line
 	}
 
 	return errors.New(strings.Join(lines, "\n"))

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/netip"
 	"os"
 	"os/exec"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"github.com/rs/zerolog"
 	"github.com/spf13/cobra"
 
+	"skyring/protocol/transport"
 	"skyring/statestore"
 	"skyring/testbed/stations"
 )
@@ -47,15 +47,20 @@ running dispatcher; give --redis then, so that it can put its stations and chann
 ids and beams of their own, FF53494D... and 64000 up) and do the audit. They stay in the target's tables
 afterwards: there is no command that removes stations, 'skyring station bar' keeps one off.
 
+` + targetHelp + stationsIdentityHelp() + `
+
 The exit code is 1 when a station does not log on, a call does not come about or is dropped, a channel leaks,
 a call record does not end, or there is not exactly one call detail record a call.`,
 		Example: `  skyring stations --count 2000 --calls 200 --seconds 30 --kill-processor --add-processor
   skyring stations --count 10000 --calls 100 --json
-  skyring stations --target 127.0.0.1:9899 --redis redis://127.0.0.1:6379`,
+  skyring stations --target 127.0.0.1:9899 --redis redis://127.0.0.1:6379
+  skyring stations --target dtls://192.0.2.1:9899 --redis redis://192.0.2.1:6379 --set sctp.dtls.ca=pki/ca.pem \
+      --set sctp.dtls.certificate=pki/client-hub.pem --set sctp.dtls.key=pki/client-hub-key.pem`,
 		Args: exactArgs(0, ""),
 		RunE: func(cmd *cobra.Command, _ []string) error { return options.run(cmd) },
 	}
 	options.register(cmd)
+	endsOnHangup(cmd)
 
 	return cmd
 }
@@ -75,7 +80,7 @@ func (o *stationsOptions) register(cmd *cobra.Command) {
 	flags.IntVar(&o.play.Sockets, "sockets", o.play.Sockets, "UDP sockets that the stations share")
 	flags.DurationVar(&o.play.Settle, "settle", o.play.Settle, "how long log-ons, and in the end channels and records, may take to settle")
 	flags.IntVar(&o.processors, "processors", o.processors, "processors of its own installation")
-	flags.StringVar(&o.target, "target", "", "UDP address HOST:PORT of a running dispatcher")
+	flags.StringVar(&o.target, "target", "", targetUsage)
 	flags.Uint16Var(&o.play.Port, "sctp-port", o.play.Port, "SCTP port of the target")
 	flags.StringVar(&o.redisURL, "redis", "", "URL of the target's Redis")
 	flags.BoolVar(&o.asJSON, "json", false, "print one line with a JSON object")
@@ -107,7 +112,7 @@ func (o *stationsOptions) run(cmd *cobra.Command) error {
 		return err
 	}
 
-	if err := errors.Join(err, o.print(cmd.OutOrStdout(), result)); err != nil {
+	if err := errors.Join(err, o.print(cmd.OutOrStdout(), cmd.ErrOrStderr(), result)); err != nil {
 		return err
 	}
 
@@ -132,12 +137,12 @@ func (o *stationsOptions) againstTarget(cmd *cobra.Command, c *Config, log zerol
 		return nil, usagef("--kill-processor and --add-processor need an installation of its own: leave --target out")
 	}
 
-	address, err := parseAddress("--target", o.target)
+	target, secure, err := c.SCTP.target("--target", o.target)
 	if err != nil {
 		return nil, err
 	}
 
-	site := stations.Site{Targets: []netip.AddrPort{address}}
+	site := stations.Site{Targets: []transport.Target{target}, Secure: secure}
 
 	if o.redisURL != "" {
 		c.Redis.URL = o.redisURL
@@ -241,14 +246,23 @@ func (o *stationsOptions) progress(w io.Writer) func(stations.Progress) {
 			what = fmt.Sprintf("%s: %d logged on, %d calls up, %d coming up or ending, %d in all", p.Phase, p.LoggedOn, p.Up, p.Running-p.Up, p.Attempts)
 		}
 
+		if p.Trouble != "" {
+			what += "; " + p.Trouble
+		}
+
 		fmt.Fprintf(w, "%5.0f s  %s\n", p.Elapsed.Seconds(), what) //nolint:errcheck // progress is for who looks
 	}
 }
 
-func (o *stationsOptions) print(w io.Writer, result *stations.Result) error {
-	if o.asJSON {
-		return result.WriteJSON(w)
+func (o *stationsOptions) print(w, stderr io.Writer, result *stations.Result) error {
+	if !o.asJSON {
+		return result.Render(w)
 	}
 
-	return result.Render(w)
+	err := result.WriteJSON(w)
+	if !result.OK() { // the line has no place for the reasons
+		err = errors.Join(err, result.Render(stderr))
+	}
+
+	return err
 }

@@ -5,12 +5,15 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net/netip"
 	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
 	"time"
 
+	"skyring/protocol/bus"
+	"skyring/protocol/transport"
 	"skyring/ring/policy"
 )
 
@@ -36,12 +39,36 @@ func (r *report) printDispatchers(w io.Writer) error {
 			checksum = d.Checksum.String()
 		}
 
-		_, printErr := fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%.0f\t%s\t%s\n", d.ID, uptime(d.Uptime), d.Address,
+		_, printErr := fmt.Fprintf(table, "%s\t%s\t%s\t%d\t%d\t%.0f\t%s\t%s\n", d.ID, uptime(d.Uptime), stationsArrive(d),
 			d.Associations, d.Unanswered, d.MessagesPerSecond, checksum, state)
 		err = errors.Join(err, printErr)
 	}
 
 	return errors.Join(err, table.Flush())
+}
+
+// stationsArrive is where a dispatcher listens, in the form of --listen.
+func stationsArrive(d *bus.DispatcherStatus) string {
+	if len(d.Listeners) == 0 { // of an older version
+		return d.Address
+	}
+
+	all := make([]string, 0, len(d.Listeners))
+
+	for _, l := range d.Listeners {
+		var mode transport.Mode
+
+		address, err := netip.ParseAddrPort(l.Address)
+		if err = errors.Join(err, mode.UnmarshalText([]byte(l.Mode))); err != nil { // of a newer version
+			all = append(all, l.Mode+"://"+l.Address)
+
+			continue
+		}
+
+		all = append(all, transport.Target{Mode: mode, Address: address}.String())
+	}
+
+	return strings.Join(all, ",")
 }
 
 func (r *report) printRing(w io.Writer) error {

@@ -5,10 +5,14 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
+	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
 	"skyring/protocol/bus"
+	"skyring/protocol/transport"
 	"skyring/testbed/stack"
 )
 
@@ -82,7 +86,7 @@ share the machine.
 	intFlag(cmd, &s, "nats-port", "TCP port of its own NATS on 127.0.0.1; 0: a free one", func(c *Config) *int { return &c.Up.NATSPort })
 	stringFlag(cmd, &s, "dir", "where its own redis-server keeps its data", func(c *Config) *string { return &c.Up.Dir })
 	metricsFlag(cmd, &s)
-	printConfigFlag(cmd, &s)
+	printConfigFlag(cmd, &s, listening)
 
 	return cmd
 }
@@ -94,6 +98,9 @@ func runUp(ctx context.Context, c *Config, stdout, stderr io.Writer) (err error)
 	}
 
 	log := newLogger(c.Log, stderr)
+
+	hup := catchHangups()
+	defer hup.stop()
 
 	running, err := stack.Start(ctx, cfg, log)
 	if err != nil {
@@ -118,18 +125,47 @@ func runUp(ctx context.Context, c *Config, stdout, stderr io.Writer) (err error)
 
 	defer func() { err = errors.Join(err, forget()) }()
 
-	_, printErr := fmt.Fprintf(stdout, "skyring is up\n  stations  SCTP in UDP at %s\n  NATS      %s\n  Redis     %s\n",
-		running.Addr(), running.NATS(), running.Redis())
+	_, printErr := io.WriteString(stdout, "skyring is up\n"+stationsAt(running.Listeners())+
+		"  NATS      "+running.NATS()+"\n  Redis     "+running.Redis()+"\n")
 
-	select {
-	case <-ctx.Done():
+	awaitEnd(ctx, running, hup, reloading(cfg.Listeners, running.Reload, log))
+
+	if ctx.Err() != nil {
 		log.Info().Msg("draining; a second signal ends at once")
-	case <-running.Done():
 	}
 
 	err = running.Stop()
 
 	return errors.Join(printErr, err, dispatcherEnded(running.Stats(), log))
+}
+
+// awaitEnd waits until ctx or the stack ends, and calls onHangup at each SIGHUP until then.
+func awaitEnd(ctx context.Context, running *stack.Stack, hup hangups, onHangup func()) {
+	serving, ended := context.WithCancel(ctx)
+
+	var following sync.WaitGroup
+
+	following.Go(func() { hup.follow(serving, onHangup) })
+
+	select {
+	case <-ctx.Done():
+	case <-running.Done():
+	}
+
+	ended()
+	following.Wait()
+}
+
+// stationsAt are the lines that say where stations arrive.
+func stationsAt(listeners []transport.Arrival) string {
+	var lines strings.Builder
+
+	for _, l := range listeners {
+		how := map[transport.Mode]string{transport.ModeUDP: "SCTP in UDP", transport.ModeDTLS: "SCTP in DTLS", transport.ModeIP: "SCTP over IP"}[l.Mode]
+		fmt.Fprintf(&lines, "  stations  %s at %s\n", how, transport.Target(l))
+	}
+
+	return lines.String()
 }
 
 // stack is the configuration of everything in one process, validated.
@@ -156,7 +192,7 @@ func (c *Config) stack() (stack.Config, error) {
 	cfg.Dispatcher.Namespace, cfg.Processor.Namespace = bus.Namespace(c.Namespace), bus.Namespace(c.Namespace)
 
 	faults := []error{
-		err, c.Metrics.Validate(), within("up", c.Up.Validate()), within("sctp", c.SCTP.Validate()),
+		err, c.SCTP.check(listeners, time.Now()), c.Metrics.Validate(), within("up", c.Up.Validate()), within("sctp", c.SCTP.Validate()),
 		within("dispatcher", cfg.Dispatcher.Validate()), within("processor", cfg.Processor.Validate()),
 		within("essp", cfg.ESSP.Validate()),
 	}

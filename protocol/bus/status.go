@@ -14,9 +14,11 @@ type DispatcherStatus struct {
 	ID          string   `json:"id"`
 	Incarnation Hex      `json:"incarnation"`   // random at each start of the process
 	Uptime      float64  `json:"uptimeSeconds"` // since New
-	Address     string   `json:"address"`       // UDP address at which SCTP arrives
+	Address     string   `json:"address"`       // at which SCTP arrives, the first of Listeners
 	Draining    bool     `json:"draining"`      // takes nothing new, and ends once all is answered
 	Alarms      []string `json:"alarms,omitempty"`
+
+	Listeners []ListenerStatus `json:"listeners"` // all addresses at which SCTP arrives; of an older dispatcher: none
 
 	Associations      int     `json:"associations"`      // served now
 	Messages          uint64  `json:"messages"`          // taken
@@ -31,6 +33,12 @@ type DispatcherStatus struct {
 	RingEpsilon float64    `json:"epsilon"`  // how far a node's slots may exceed its share, negative: not bounded
 	Checksum    Hex        `json:"checksum"` // of the ring: equal wherever the ring is; 0: no ring yet, or a policy without one
 	Nodes       []NodeView `json:"nodes"`    // in order of their first heartbeat
+}
+
+// ListenerStatus is one address at which SCTP arrives.
+type ListenerStatus struct {
+	Mode    string `json:"mode"`    // udp, dtls or ip
+	Address string `json:"address"` // numeric, with the UDP port; port 0 with ip
 }
 
 // NodeView is what a dispatcher knows of one node.

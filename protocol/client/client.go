@@ -14,7 +14,8 @@ import (
 	"skyring/protocol/transport"
 )
 
-// Dialer makes associations; *transport.Endpoint is one. Many clients may share it.
+// Dialer makes associations. *transport.Dialer is one, for targets of any mode, and *transport.Endpoint, for those that its
+// first link leads to. Many clients may share it.
 type Dialer interface {
 	Dial(ctx context.Context, to netip.AddrPort, dial transport.Dial) (*transport.Association, error)
 }

@@ -19,8 +19,8 @@ type Config struct {
 	Beam protocol.Beam
 	// Class is the class of the terminal; 0: not said.
 	Class uint8
-	// Targets are the UDP addresses of dispatchers (RFC 6951), in the order in which they are
-	// tried. At least one.
+	// Targets are the addresses of dispatchers, in the order in which they are tried; at least
+	// one. How packets travel there, in UDP, in DTLS or over IP, where the port is 0, is the Dialer's matter.
 	Targets []netip.AddrPort
 	// Port is the SCTP port of the dispatchers, not 0.
 	Port uint16
@@ -64,7 +64,7 @@ func (c Config) Validate() error {
 	wrong(len(c.Targets) == 0, "targets: are missing, the address of at least one dispatcher is right")
 
 	for _, target := range c.Targets {
-		wrong(!target.IsValid() || target.Port() == 0, "targets: %q is no address with a port", target)
+		wrong(!target.IsValid(), "targets: %q is no address", target)
 	}
 
 	wrong(c.Port == 0, "port: is 0, the SCTP port of the dispatchers is right")

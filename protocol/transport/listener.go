@@ -135,6 +135,15 @@ func (l Listener) Open(log zerolog.Logger) (Link, error) { //nolint:ireturn // w
 	return opened(ListenUDP(l.Address, l.Allow...))
 }
 
+// Listeners are mode and address of each of the endpoint's links, in the order given to NewOver.
+func (e *Endpoint) Listeners() []Arrival {
+	list := make([]Arrival, 0, len(e.links))
+	for _, link := range e.links {
+		list = append(list, Arrival{Mode: link.Mode(), Address: link.LocalAddr()})
+	}
+	return list
+}
+
 // opened keeps a link that is nil from becoming an interface that is not.
 func opened[L Link](link L, err error) (Link, error) { //nolint:ireturn // as Open
 	if err != nil {

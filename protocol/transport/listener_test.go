@@ -91,6 +91,11 @@ func TestListeners(t *testing.T) {
 	}
 	server, _ := startOver(t, links, steady())
 	addrs := server.LocalAddrs()
+	for i, at := range server.Listeners() {
+		if at != (transport.Arrival{Mode: listeners[i].Mode, Address: addrs[i]}) {
+			t.Errorf("listener %d is at %v", i, at)
+		}
+	}
 	addrs[1] = netip.AddrPortFrom(loopback().Addr(), addrs[1].Port())
 	for i, addr := range addrs {
 		client := start(t, steady())

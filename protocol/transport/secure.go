@@ -48,8 +48,12 @@ func DefaultSecureConfig() SecureConfig {
 
 // Validate names all faults at once, each by its key; it opens no file.
 func (c SecureConfig) Validate() error {
+	return errors.Join(c.validateFiles(), c.ValidateLimits())
+}
+
+// ValidateLimits is the part of Validate that is about times and numbers.
+func (c SecureConfig) ValidateLimits() error {
 	return errors.Join(
-		c.validateFiles(),
 		lasting("handshakeTimeout", c.HandshakeTimeout, 100*time.Millisecond, 5*time.Minute),
 		within("maxHalfOpen", int64(c.MaxHalfOpen), 1, 1<<16),
 		within("maxHalfOpenPerSource", int64(c.MaxHalfOpenPerSource), 1, 1<<16),

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/netip"
 	"time"
 
 	"skyring/protocol/transport"
@@ -42,8 +41,10 @@ type Config struct {
 	Speed float64
 	// Times is how often the captures are sent, one round after another, at least 1.
 	Times int
-	// Target is the UDP address of the target (RFC 6951).
-	Target netip.AddrPort
+	// Target is where the target listens.
+	Target transport.Target
+	// Secure is how the replay proves itself to a Target that wants DTLS, one client for all associations.
+	Secure transport.SecureConfig
 	// SCTPPort is the target's SCTP port. 0: the port that the captured server had.
 	SCTPPort uint16
 	// Receipts says whether the target answers with receipts.
@@ -55,7 +56,7 @@ type Config struct {
 	Dials int
 	// IdleTimeout is how long nothing at all may happen before what is unanswered is lost.
 	IdleTimeout time.Duration
-	// DialTimeout bounds the making of one association.
+	// DialTimeout bounds the making of one association, after the handshake of DTLS.
 	DialTimeout time.Duration
 	// CloseTimeout bounds the graceful end of all associations.
 	CloseTimeout time.Duration
@@ -88,8 +89,8 @@ func (c Config) Validate() error {
 		faults = append(faults, fmt.Errorf("speed: %v, want a factor of at least %v, or max", c.Speed, Slowest))
 	}
 
-	if !c.Target.IsValid() || c.Target.Port() == 0 || c.Target.Addr().IsUnspecified() {
-		faults = append(faults, fmt.Errorf("target: %s, want the address and UDP port of a target", c.Target))
+	if err := c.Target.Validate(); err != nil {
+		faults = append(faults, fmt.Errorf("target: %w", err))
 	}
 
 	for _, atLeast := range []struct {
@@ -137,3 +138,12 @@ func (c Config) validateChoices() []error {
 
 // asFastAsItGoes tells whether the capture's times do not matter.
 func (c Config) asFastAsItGoes() bool { return math.IsInf(c.Speed, 1) }
+
+// dialTimeout bounds the making of one association.
+func (c Config) dialTimeout() time.Duration {
+	if c.Target.Mode == transport.ModeDTLS {
+		return c.DialTimeout + c.Secure.HandshakeTimeout
+	}
+
+	return c.DialTimeout
+}

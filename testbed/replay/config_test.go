@@ -9,6 +9,7 @@ import (
 
 	"github.com/rs/zerolog"
 
+	"skyring/protocol/transport"
 	"skyring/testbed/replay"
 	"skyring/testbed/trace"
 )
@@ -22,7 +23,7 @@ func TestNewRefuses(t *testing.T) {
 		"side":     {func(c *replay.Config) { c.Side = "left" }, "side:"},
 		"receipts": {func(c *replay.Config) { c.Receipts = "maybe" }, "receipts:"},
 		"speed":    {func(c *replay.Config) { c.Speed = math.NaN() }, "speed:"},
-		"target":   {func(c *replay.Config) { c.Target = netip.AddrPort{} }, "target:"},
+		"target":   {func(c *replay.Config) { c.Target = transport.Target{} }, "target:"},
 		"times":    {func(c *replay.Config) { c.Times = 0 }, "times:"},
 		"window":   {func(c *replay.Config) { c.Window = 0 }, "window:"},
 		"timeout":  {func(c *replay.Config) { c.IdleTimeout = 0 }, "idleTimeout:"},

@@ -80,10 +80,10 @@ func (p *player) open(ctx context.Context, r *round) error {
 	r.busy.Add(1)
 	defer r.busy.Add(-1)
 
-	dialling, cancel := context.WithTimeout(ctx, r.cfg.DialTimeout)
+	dialling, cancel := context.WithTimeout(ctx, r.cfg.dialTimeout())
 	defer cancel()
 
-	association, err := r.endpoint.Dial(dialling, r.cfg.Target, transport.Dial{
+	association, err := r.dialer.Dial(dialling, r.cfg.Target.Address, transport.Dial{
 		RemotePort: cmp.Or(r.cfg.SCTPPort, p.station.port, fallbackPort),
 		Streams:    p.station.streams(),
 	})

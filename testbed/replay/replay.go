@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"strings"
 	"sync"
 
@@ -151,14 +150,9 @@ func (r *Replay) Run(ctx context.Context) (*Verdict, error) {
 
 // play opens the socket and plays the rounds over it.
 func (r *Replay) play(ctx context.Context) ([]*round, error) {
-	link, err := transport.ListenUDP(localAddress(r.cfg.Target.Addr()))
+	dialer, err := transport.NewDialer([]transport.Target{r.cfg.Target}, r.cfg.Secure, r.cfg.Transport, r.log)
 	if err != nil {
 		return nil, fmt.Errorf("open a socket to replay from: %w", err)
-	}
-
-	endpoint, err := transport.New(link, r.cfg.Transport, r.log)
-	if err != nil {
-		return nil, errors.Join(fmt.Errorf("open a socket to replay from: %w", err), link.Close())
 	}
 
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
@@ -168,21 +162,21 @@ func (r *Replay) play(ctx context.Context) ([]*round, error) {
 		failure error
 	)
 
-	serving.Go(func() { failure = endpoint.Run(running) })
+	serving.Go(func() { failure = dialer.Run(running) })
 
-	rounds := r.rounds(ctx, endpoint)
+	rounds := r.rounds(ctx, dialer)
 
 	stop()
 	serving.Wait()
 
 	if failure != nil && !errors.Is(failure, context.Canceled) {
-		return nil, fmt.Errorf("replay over %s: %w", link.LocalAddr(), failure)
+		return nil, fmt.Errorf("replay over %s: %w", dialer.LocalAddr(), failure)
 	}
 
 	return rounds, nil
 }
 
-func (r *Replay) rounds(ctx context.Context, endpoint *transport.Endpoint) []*round {
+func (r *Replay) rounds(ctx context.Context, dialer *transport.Dialer) []*round {
 	times := newLatencies()
 	total := r.messages * uint64(r.cfg.Times) //nolint:gosec // at least 1
 
@@ -198,7 +192,7 @@ func (r *Replay) rounds(ctx context.Context, endpoint *transport.Endpoint) []*ro
 
 		r.log.Debug().Int("round", n+1).Int("stations", len(r.stations)).Msg("round begins")
 
-		one := newRound(r.cfg, endpoint, r.stations, times)
+		one := newRound(r.cfg, dialer, r.stations, times)
 		one.play(ctx, func(one *round) { r.progress(before+one.done(), total) })
 		before += one.done()
 		rounds = append(rounds, one)
@@ -209,19 +203,4 @@ func (r *Replay) rounds(ctx context.Context, endpoint *transport.Endpoint) []*ro
 	}
 
 	return rounds
-}
-
-// localAddress is where to send from to a target: a free port, on loopback for a target
-// there.
-func localAddress(target netip.Addr) netip.AddrPort {
-	switch {
-	case target.Is4() && target.IsLoopback():
-		return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), 0)
-	case target.Unmap().Is4():
-		return netip.AddrPortFrom(netip.IPv4Unspecified(), 0)
-	case target.IsLoopback():
-		return netip.AddrPortFrom(netip.IPv6Loopback(), 0)
-	default:
-		return netip.AddrPortFrom(netip.IPv6Unspecified(), 0)
-	}
 }

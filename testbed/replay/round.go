@@ -22,7 +22,7 @@ var errIdle = errors.New("nothing came from the target and nothing could be sent
 type round struct {
 	// static
 	cfg       Config
-	endpoint  *transport.Endpoint
+	dialer    *transport.Dialer
 	players   []*player
 	pace      pace
 	dials     chan struct{} // a token for each association in the making
@@ -39,10 +39,10 @@ type round struct {
 	withoutReceipts chan struct{} // closed when no receipts are waited for
 }
 
-func newRound(cfg Config, endpoint *transport.Endpoint, stations []*station, times *latencies) *round {
+func newRound(cfg Config, dialer *transport.Dialer, stations []*station, times *latencies) *round {
 	r := &round{
 		cfg:             cfg,
-		endpoint:        endpoint,
+		dialer:          dialer,
 		pace:            pace{speed: cfg.Speed},
 		dials:           make(chan struct{}, cfg.Dials),
 		latencies:       times,

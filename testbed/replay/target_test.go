@@ -270,7 +270,7 @@ func openStore(t *testing.T) *statestore.Store {
 // config is for a target on this machine whose silence is noticed soon.
 func config(to netip.AddrPort) replay.Config {
 	cfg := replay.DefaultConfig()
-	cfg.Target = to
+	cfg.Target = transport.Target{Mode: transport.ModeUDP, Address: to}
 	cfg.IdleTimeout = 500 * time.Millisecond
 
 	return cfg

@@ -47,7 +47,7 @@ type Stack struct {
 	conns      []*bus.Conn // the dispatcher's, then each processor's
 	dispatcher *dispatcher.Dispatcher
 	nodes      []*processor.Processor
-	address    netip.AddrPort
+	endpoint   *transport.Endpoint
 	stops      []func() error // of servers and connections
 	halt       context.CancelFunc
 	done       chan struct{} // closed when every part has ended
@@ -75,8 +75,8 @@ func Start(ctx context.Context, cfg Config, log zerolog.Logger) (*Stack, error) 
 	return s, nil
 }
 
-// endpoint listens for stations.
-func (s *Stack) endpoint() (*transport.Endpoint, error) {
+// listen listens for stations.
+func (s *Stack) listen() (*transport.Endpoint, error) {
 	listeners := s.cfg.Listeners
 	if len(listeners) == 0 {
 		listeners = []transport.Listener{{Mode: transport.ModeUDP, Address: s.cfg.Listen}}
@@ -107,12 +107,12 @@ func (s *Stack) open(ctx context.Context) error {
 		return err
 	}
 
-	endpoint, err := s.endpoint()
+	endpoint, err := s.listen()
 	if err != nil {
 		return err
 	}
 
-	s.address = endpoint.LocalAddr()
+	s.endpoint = endpoint
 
 	if s.nodes, err = s.processors(ctx); err != nil {
 		return errors.Join(err, endpoint.Discard())
@@ -249,8 +249,14 @@ func (s *Stack) Stop() error {
 // Done is closed when the parts have ended: after Stop, or because one of them failed.
 func (s *Stack) Done() <-chan struct{} { return s.done }
 
-// Addr is the UDP address at which SCTP arrives.
-func (s *Stack) Addr() netip.AddrPort { return s.address }
+// Addr is the address at which SCTP arrives, the first one where there are several Listeners.
+func (s *Stack) Addr() netip.AddrPort { return s.endpoint.LocalAddr() }
+
+// Listeners are all addresses at which SCTP arrives, with their modes.
+func (s *Stack) Listeners() []transport.Arrival { return s.endpoint.Listeners() }
+
+// Reload has the listeners read certificates and keys again, see transport.Endpoint.Reload.
+func (s *Stack) Reload() error { return s.endpoint.Reload() }
 
 // NATS is the URL of the NATS server.
 func (s *Stack) NATS() string { return s.cfg.NATS.URL }

@@ -47,9 +47,10 @@ const MaxStations = 50_000
 const longest = 4
 
 // Ids of stations and beams that are played lie where no operator's are, so that a run against
-// an installation in use touches nothing of it.
+// an installation in use touches nothing of it. FirstStation and LastStation are those of the stations.
 const (
-	firstStation protocol.StationID = 0xFF53494D00000001 // "SIM"
+	FirstStation protocol.StationID = 0xFF53494D00000001 // "SIM"
+	LastStation                     = FirstStation + MaxStations - 1
 	firstBeam    protocol.Beam      = 64000
 )
 

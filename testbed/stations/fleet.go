@@ -2,9 +2,8 @@ package stations
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"net/netip"
+	"slices"
 	"sync"
 	"time"
 
@@ -17,9 +16,9 @@ import (
 // fleet is all stations with the sockets that they share.
 type fleet struct {
 	// static after newFleet
-	cfg       Config
-	traffic   *traffic
-	endpoints []*transport.Endpoint
+	cfg     Config
+	traffic *traffic
+	dialers []*transport.Dialer
 
 	sockets sync.WaitGroup
 	clients sync.WaitGroup
@@ -27,28 +26,28 @@ type fleet struct {
 }
 
 // newFleet opens the sockets and makes the stations; none is switched on.
-func newFleet(ctx context.Context, cfg Config, targets []netip.AddrPort, log zerolog.Logger) (*fleet, error) {
+func newFleet(ctx context.Context, cfg Config, site Site, log zerolog.Logger) (*fleet, error) {
 	linking, closing := context.WithCancel(context.WithoutCancel(ctx))
 	f := &fleet{cfg: cfg, traffic: newTraffic(cfg), closing: closing}
 
-	for range cfg.Sockets {
-		endpoint, err := listen(targets[0], log)
+	for range sockets(cfg, site) {
+		dialer, err := open(site, log)
 		if err != nil {
 			f.close()
 
-			return nil, err
+			return nil, fmt.Errorf("open a socket for the stations: %w", err)
 		}
 
-		f.endpoints = append(f.endpoints, endpoint)
+		f.dialers = append(f.dialers, dialer)
 		f.sockets.Go(func() {
-			if err := endpoint.Run(linking); err != nil {
+			if err := dialer.Run(linking); err != nil {
 				log.Error().Err(err).Msg("a socket of the stations failed")
 			}
 		})
 	}
 
 	for i := range cfg.Count {
-		if err := f.add(i, targets, log); err != nil {
+		if err := f.add(i, site, log); err != nil {
 			f.close()
 
 			return nil, err
@@ -58,33 +57,23 @@ func newFleet(ctx context.Context, cfg Config, targets []netip.AddrPort, log zer
 	return f, nil
 }
 
-// listen opens a socket from which targets like one can be reached.
-func listen(target netip.AddrPort, log zerolog.Logger) (*transport.Endpoint, error) {
-	local := netip.IPv4Unspecified()
-	if target.Addr().Is6() && !target.Addr().Is4In6() {
-		local = netip.IPv6Unspecified()
+// sockets is how many are wanted. Over IP all sockets at an address hear the packets of all, so there may be one only.
+func sockets(cfg Config, site Site) int {
+	if slices.ContainsFunc(site.Targets, func(t transport.Target) bool { return t.Mode == transport.ModeIP }) {
+		return 1
 	}
 
-	if target.Addr().IsLoopback() {
-		local = target.Addr()
-	}
+	return cfg.Sockets
+}
 
-	link, err := transport.ListenUDP(netip.AddrPortFrom(local, 0))
-	if err != nil {
-		return nil, err
-	}
-
+// open opens a socket from which the targets can be reached.
+func open(site Site, log zerolog.Logger) (*transport.Dialer, error) {
 	settings := transport.DefaultConfig()
 	settings.AcceptBacklog = 0
 	settings.MaxAssociations = MaxStations
 	settings.HeartbeatInterval = quietHeartbeat
 
-	endpoint, err := transport.New(link, settings, log)
-	if err != nil {
-		return nil, errors.Join(err, link.Close())
-	}
-
-	return endpoint, nil
+	return transport.NewDialer(site.Targets, site.Secure, settings, log)
 }
 
 // quietHeartbeat is between two SCTP heartbeats of an association: thousands of idle ones cost
@@ -92,14 +81,17 @@ func listen(target netip.AddrPort, log zerolog.Logger) (*transport.Endpoint, err
 const quietHeartbeat = 30 * time.Second
 
 // add makes the ith station.
-func (f *fleet) add(i int, targets []netip.AddrPort, log zerolog.Logger) error {
+func (f *fleet) add(i int, site Site, log zerolog.Logger) error {
 	cfg := client.DefaultConfig()
 	cfg.Station, cfg.Key, cfg.Beam = stationID(i), f.cfg.stationKey(i), f.cfg.stationBeam(i)
-	cfg.Targets = append(append([]netip.AddrPort{}, targets[i%len(targets):]...), targets[:i%len(targets)]...)
-	cfg.Port, cfg.MaxCalls, cfg.DialTimeout = f.cfg.Port, callsAtOnce, dialTimeout
+	cfg.Port, cfg.MaxCalls, cfg.DialTimeout = f.cfg.Port, callsAtOnce, dialTimeout+site.Secure.HandshakeTimeout
+	for n := range site.Targets {
+		cfg.Targets = append(cfg.Targets, site.Targets[(i+n)%len(site.Targets)].Address)
+	}
+
 	s := &station{index: i, traffic: f.traffic}
 
-	made, err := client.New(cfg, f.endpoints[i%len(f.endpoints)], s, log)
+	made, err := client.New(cfg, f.dialers[i%len(f.dialers)], s, log)
 	if err != nil {
 		return fmt.Errorf("make station %d: %w", i, err)
 	}
@@ -110,18 +102,18 @@ func (f *fleet) add(i int, targets []netip.AddrPort, log zerolog.Logger) error {
 	return nil
 }
 
-// dialTimeout bounds the making of an association; INIT is repeated within it.
+// dialTimeout bounds the making of an association, after the handshake of DTLS; INIT is repeated within it.
 const dialTimeout = 20 * time.Second
 
-// switchOn switches the stations on, so many a second, and no faster than they get to log on. Each logs
-// off and ends when running ends.
+// switchOn switches the stations on, so many a second, and no faster than they get to log on; it stops when none does. Each
+// logs off and ends when running ends.
 func (f *fleet) switchOn(ctx, running context.Context) error {
 	ticker := time.NewTicker(rampTick)
 	defer ticker.Stop()
 
 	started := time.Now()
 
-	for next := 0; next < len(f.traffic.stations); {
+	for next := 0; next < len(f.traffic.stations) && !f.hopeless(started); {
 		wanted := 1 + int(float64(f.cfg.LogOns)*time.Since(started).Seconds())
 		wanted = min(wanted, next+f.cfg.LogOns-f.traffic.pending(next)) // what a second brings may be under way
 
@@ -141,6 +133,12 @@ func (f *fleet) switchOn(ctx, running context.Context) error {
 	}
 
 	return nil
+}
+
+// hopeless tells that no station at all has got to log on for as long as log-ons may take: the target is away, or refuses
+// all of them.
+func (f *fleet) hopeless(since time.Time) bool {
+	return time.Since(since) > f.cfg.Settle && !f.traffic.any()
 }
 
 // rampTick is between two groups of stations that are switched on.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/netip"
 	"os/exec"
 	"slices"
 	"strconv"
@@ -14,6 +13,7 @@ import (
 	"github.com/rs/zerolog"
 
 	"skyring/dispatcher/routing"
+	"skyring/protocol/transport"
 	"skyring/testbed/servers"
 	"skyring/testbed/stack"
 )
@@ -77,7 +77,7 @@ func Start(ctx context.Context, cfg InstallationConfig, log zerolog.Logger) (*In
 
 // Site is the installation as a run sees it.
 func (i *Installation) Site() Site {
-	return Site{Targets: []netip.AddrPort{i.stack.Addr()}, Store: i.stack.Store(), Kill: i.Kill, Add: i.Add}
+	return Site{Targets: []transport.Target{{Mode: transport.ModeUDP, Address: i.stack.Addr()}}, Store: i.stack.Store(), Kill: i.Kill, Add: i.Add}
 }
 
 // Warning is what the operator must know of the servers, empty for real ones.

@@ -15,7 +15,7 @@ import (
 const callsAtOnce = 2
 
 // stationID is the id of the ith station.
-func stationID(i int) protocol.StationID { return firstStation + protocol.StationID(i) } //nolint:gosec // i is not negative
+func stationID(i int) protocol.StationID { return FirstStation + protocol.StationID(i) } //nolint:gosec // i is not negative
 
 // stationBeam is the beam that the ith station is in.
 func (c Config) stationBeam(i int) protocol.Beam {

@@ -1,6 +1,7 @@
 package stations
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -168,12 +169,21 @@ func (r *Result) renderFailures(b *strings.Builder) {
 		reasons = append(reasons, reason)
 	}
 
-	slices.Sort(reasons)
+	slices.SortFunc(reasons, func(a, b string) int {
+		return cmp.Or(cmp.Compare(r.Failures[b], r.Failures[a]), cmp.Compare(a, b))
+	})
 
-	for _, reason := range reasons {
+	for _, reason := range reasons[:min(len(reasons), mostReasons)] {
 		line(b, "failed", "%d x %s", r.Failures[reason], reason)
 	}
+
+	if more := len(reasons) - mostReasons; more > 0 {
+		line(b, "failed", "... and for %d more reasons", more)
+	}
 }
+
+// mostReasons is how many reasons are told, the most frequent ones.
+const mostReasons = 12
 
 // line writes one line: what it is about, in a column, and the fact.
 func line(b *strings.Builder, about, format string, args ...any) {

@@ -20,6 +20,7 @@ type Progress struct {
 	Running  int           // calls that have not ended, those that are up among them
 	Attempts int           // calls so far
 	Note     string        // what has just been done, such as "killed processor p2"; mostly empty
+	Trouble  string        // why the last log-on failed, while none has been successful
 }
 
 // progressEvery is between two calls of the progress function.
@@ -77,7 +78,7 @@ func (r *run) do(ctx context.Context) (err error) {
 		return err
 	}
 
-	if r.fleet, err = newFleet(ctx, r.cfg, r.site.Targets, r.log); err != nil {
+	if r.fleet, err = newFleet(ctx, r.cfg, r.site, r.log); err != nil {
 		return err
 	}
 
@@ -101,8 +102,10 @@ func (r *run) do(ctx context.Context) (err error) {
 		return err
 	}
 
-	if err := r.call(ctx); err != nil {
-		return err
+	if r.fleet.traffic.any() { // else there is nobody to call
+		if err := r.call(ctx); err != nil {
+			return err
+		}
 	}
 
 	r.result.Elapsed = time.Since(r.started)
@@ -116,11 +119,17 @@ func (r *run) do(ctx context.Context) (err error) {
 func (r *run) logOn(ctx, running context.Context) error {
 	r.enter("log on")
 
+	began := time.Now()
 	if err := r.fleet.switchOn(ctx, running); err != nil {
 		return err
 	}
 
-	return r.waitFor(ctx, r.cfg.Settle, func(t *traffic) bool { return t.everOn == r.cfg.Count })
+	patience := r.cfg.Settle
+	if !r.fleet.traffic.any() { // it waited while they were switched on
+		patience -= time.Since(began)
+	}
+
+	return r.waitFor(ctx, max(patience, 0), func(t *traffic) bool { return t.everOn == r.cfg.Count })
 }
 
 // call keeps calls up for a while, kills and adds processors, and waits until all calls have ended.
@@ -294,5 +303,9 @@ func (r *run) count() {
 	}
 
 	r.result.LoggedOn, r.result.Calls, r.result.Failures = t.everOn, len(t.attempts), maps.Clone(t.refused)
+	if waiting := t.waiting(); waiting > 0 {
+		r.result.Failures["log-on: no answer yet from "+r.site.names()] = waiting
+	}
+
 	r.result.Setup, r.result.Answer = quantilesOf(setups), quantilesOf(answers)
 }

@@ -3,21 +3,35 @@ package stations
 import (
 	"context"
 	"errors"
-	"net/netip"
+	"strings"
 
+	"skyring/protocol/transport"
 	"skyring/statestore"
 )
 
 // Site is the installation that stations are played against.
 type Site struct {
-	// Targets are the UDP addresses of its dispatchers.
-	Targets []netip.AddrPort
+	// Targets are where its dispatchers listen.
+	Targets []transport.Target
+	// Secure is how the stations prove themselves at targets that want DTLS. All of them are one client there, which
+	// has to be one that may speak for all stations that are played, FirstStation to LastStation at most.
+	Secure transport.SecureConfig
 	// Store is its state store, where stations and pools are provisioned and the audit looks. nil: stations are
 	// there already, and the audit can only tell what stations saw.
 	Store *statestore.Store
 	// Kill kills a processor, Add adds one; both return its id. nil: the site can not.
 	Kill func(context.Context) (id string, err error)
 	Add  func(context.Context) (id string, err error)
+}
+
+// names are the targets, with what to think of when they are silent.
+func (s Site) names() string {
+	var list []string
+	for _, t := range s.Targets {
+		list = append(list, t.String()+" "+t.Mode.Silence())
+	}
+
+	return strings.Join(list, " or ")
 }
 
 // can tells what the site lacks for a run.

@@ -1,6 +1,8 @@
 package stations
 
 import (
+	"strings"
+
 	"skyring/protocol"
 	"skyring/protocol/client"
 )
@@ -17,6 +19,11 @@ type station struct {
 	tried   bool     // an attempt to log on has ended, well or not
 	everOn  bool     // was logged on
 	attempt *attempt // that it takes part in; nil: idle
+}
+
+// anonymous is a reason without the id of the station, so that equal reasons of many stations count together.
+func (s *station) anonymous(why error) string {
+	return strings.ReplaceAll(why.Error(), s.client.Station().String(), "ff53494d...")
 }
 
 // LoggedOn counts the station.

@@ -266,7 +266,7 @@ func TestNobodyIsThere(t *testing.T) {
 	cfg := shortRun()
 	cfg.Count, cfg.Calls, cfg.Duration, cfg.Settle = 2, 1, 200*time.Millisecond, 500*time.Millisecond
 
-	result, err := stations.Run(t.Context(), cfg, stations.Site{Targets: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:9")}}, nil, zerolog.Nop())
+	result, err := stations.Run(t.Context(), cfg, stations.Site{Targets: []transport.Target{{Mode: transport.ModeUDP, Address: netip.MustParseAddrPort("127.0.0.1:9")}}}, nil, zerolog.Nop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -280,7 +280,7 @@ func TestInterruptedRunEnds(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 
-	if result, err := stations.Run(ctx, shortRun(), stations.Site{Targets: []netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:9")}}, nil, zerolog.Nop()); err == nil {
+	if result, err := stations.Run(ctx, shortRun(), stations.Site{Targets: []transport.Target{{Mode: transport.ModeUDP, Address: netip.MustParseAddrPort("127.0.0.1:9")}}}, nil, zerolog.Nop()); err == nil {
 		t.Errorf("an interrupted run has a result: %+v", result)
 	}
 }

@@ -29,6 +29,7 @@ type traffic struct {
 	running  int // attempts that have not ended
 	up       int // of those, connected
 	refused  map[string]int
+	trouble  string // the latest of those, while no station has ever logged on
 }
 
 // attempt is one call, from CALL-SETUP until both stations are out of it.
@@ -77,6 +78,7 @@ func (t *traffic) loggedOn(s *station) {
 	t.on++
 
 	if !s.everOn {
+		t.trouble = ""
 		s.everOn = true
 		t.everOn++
 		t.idle = append(t.idle, s)
@@ -95,7 +97,12 @@ func (t *traffic) loggedOff(s *station, why error) {
 		t.on--
 	}
 
-	t.refused["log-on: "+why.Error()]++
+	reason := "log-on: " + s.anonymous(why)
+	t.refused[reason]++
+
+	if t.everOn == 0 {
+		t.trouble = reason
+	}
 }
 
 // try counts a station whose first attempt to log on has ended. The caller holds mu.
@@ -113,6 +120,25 @@ func (t *traffic) pending(switchedOn int) int {
 	defer t.mu.Unlock()
 
 	return switchedOn - t.tried
+}
+
+// waiting is how many stations were switched on and have not ended their first attempt to log on. The caller holds mu.
+func (t *traffic) waiting() (n int) {
+	for _, s := range t.stations {
+		if s.client.State() != client.Off && !s.tried {
+			n++
+		}
+	}
+
+	return n
+}
+
+// any tells whether a station has ever logged on.
+func (t *traffic) any() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+
+	return t.everOn > 0
 }
 
 // begin sets calls up from now on, the first ones spread over a while.
@@ -356,5 +382,5 @@ func (t *traffic) snapshot() Progress {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 
-	return Progress{LoggedOn: t.on, Up: t.up, Running: t.running, Attempts: len(t.attempts)}
+	return Progress{LoggedOn: t.on, Up: t.up, Running: t.running, Attempts: len(t.attempts), Trouble: t.trouble}
 }
