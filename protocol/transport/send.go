@@ -22,11 +22,14 @@ var (
 
 // sendBuffer bounds what an association has in flight: pion itself would take any amount.
 type sendBuffer struct {
-	firstTSN uint32                // static
-	turn     chan struct{}         // holds one: the sender whose turn it is
-	room     chan struct{}         // holds one: look again
-	waiting  atomic.Bool           // the sender whose turn it is waits for room
-	lanes    map[lane]*sctp.Stream // owned by the sender whose turn it is
+	firstTSN uint32        // static
+	turn     chan struct{} // holds one: the sender whose turn it is
+	room     chan struct{} // holds one: look again
+	waiting  atomic.Bool   // the sender whose turn it is waits for room
+
+	// owned by the sender whose turn it is
+	lanes map[lane]*sctp.Stream
+	held  int // bytes that pion holds at most
 
 	written atomic.Uint32 // DATA chunks given to pion, modulo 2^32
 	acked   atomic.Uint32 // of those, acknowledged; written by the goroutine that reads the link
@@ -104,9 +107,15 @@ func (a *Association) await(ctx context.Context, ready func() bool) error {
 }
 
 func (a *Association) hasRoom(size int) bool {
-	buffered := a.pion.BufferedAmount()
-	return buffered == 0 || buffered+size <= a.endpoint.cfg.SendBuffer &&
-		a.sending.outstanding()+a.fragments(size) <= a.maxFragments()
+	s := &a.sending
+	fits := func() bool {
+		return s.held+size <= a.endpoint.cfg.SendBuffer && s.outstanding()+a.fragments(size) <= a.maxFragments()
+	}
+	if fits() {
+		return true
+	}
+	s.held = a.pion.BufferedAmount() // asked seldom, as it takes the lock that pion works under
+	return s.held == 0 || fits()
 }
 
 func (a *Association) fragments(size int) uint32 {
@@ -142,6 +151,7 @@ func (a *Association) write(ctx context.Context, m Message) error {
 		a.sending.written.Add(-n)
 		return a.refusedSend(ctx)
 	}
+	a.sending.held += len(m.Payload)
 	return nil
 }
 
