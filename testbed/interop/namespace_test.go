@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -187,6 +188,43 @@ func TestNative(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			c.run(t, sites(max(c.cables, 1), how{native: true, ipv6: c.ipv6}))
 		})
+	}
+}
+
+// TestPeerOverUDPLeavesIPAlone has ours meet over IP where a peer that uses UDP runs as well: that hears nothing of it. Otherwise
+// it would answer for ports that it knows nothing of, and end associations of whatever runs on this host.
+func TestPeerOverUDPLeavesIPAlone(t *testing.T) {
+	t.Parallel()
+	if os.Geteuid() != 0 && os.Getenv("CI") != "true" {
+		t.Skip("SCTP over IP needs root")
+	}
+	on := onLoopback(t, weDial)
+	prepared := prepare(on, setting{})
+	on.lab.start(t, prepared.options).expect("ready")
+	var ends []*transport.Endpoint
+	for n := range byte(2) {
+		at := netip.AddrFrom4([4]byte{127, byte(os.Getpid() >> 8), byte(os.Getpid()), 201 + n}) // what others cannot mean
+		link, err := transport.ListenIP(at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		e, _ := endpoint(t, link, transport.DefaultConfig())
+		ends = append(ends, e)
+	}
+	for range 5 {
+		dialled := dial(t, ends[0], ends[1].LocalAddr(), transport.Dial{RemotePort: port})
+		messages := collect(t, accept(t, ends[1]))
+		if err := dialled.Send(context.Background(), transport.Message{PPID: 60, Payload: []byte("here")}); err != nil {
+			t.Fatal(err)
+		}
+		select {
+		case got, ok := <-messages:
+			if !ok || string(got.Payload) != "here" {
+				t.Fatalf("got %q; %v", got.Payload, dialled.Err())
+			}
+		case <-time.After(patience):
+			t.Fatal("no message came")
+		}
 	}
 }
 

@@ -37,6 +37,8 @@
 #ifdef KERNEL
 #include "kernel.h"
 #else
+#include <linux/capability.h>
+#include <sys/syscall.h>
 #include <usrsctp.h>
 #define ABORT_CAUSES 4 /* where they begin in what a notification has of an ABORT chunk: behind its header */
 #endif
@@ -678,6 +680,24 @@ static void parse(int argc, char **argv, struct options *o)
 	}
 }
 
+/*
+ * leave_ip has usrsctp open no raw sockets, which it always tries, encapsulated or not: they would hear all SCTP of this
+ * host's, and answer for ports that are served by others with ABORT.
+ */
+static void leave_ip(void)
+{
+#ifndef KERNEL
+	struct __user_cap_header_struct header = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3];
+
+	if (syscall(SYS_capget, &header, data) < 0)
+		fault("read capabilities");
+	data[0].effective &= ~(1u << CAP_NET_RAW); /* only of this thread, and of those that it starts */
+	if (syscall(SYS_capset, &header, data) < 0)
+		fault("give up CAP_NET_RAW");
+#endif
+}
+
 static void debug(const char *format, ...)
 {
 	va_list arguments;
@@ -694,6 +714,8 @@ int main(int argc, char **argv)
 	char line[256];
 
 	parse(argc, argv, &o);
+	if (o.udp)
+		leave_ip();
 	usrsctp_init(o.udp, NULL, debug);
 	usrsctp_sysctl_set_sctp_blackhole(0);
 	if (o.heartbeat)
