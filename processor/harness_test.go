@@ -91,6 +91,7 @@ func (s *site) open() *statestore.Store {
 	s.tb.Helper()
 	cfg := statestore.DefaultConfig()
 	cfg.URL = s.url
+	cfg.Timeout, cfg.DialTimeout = patience, time.Second // a busy machine is no failed store
 	store := must[*statestore.Store](s.tb)(statestore.Open(s.tb.Context(), cfg, zerolog.Nop()))
 	s.tb.Cleanup(func() { _ = store.Close() })
 	return store

@@ -143,6 +143,9 @@ func (h *held) next(tb testing.TB) processor.Event {
 	}
 }
 
+// lasting is an expiry from now on, for a sleeper that only the rule of the test may refuse, however slow its machine.
+func lasting() int64 { return time.Now().Add(patience).UnixMicro() }
+
 // without runs a test with a rule and without it.
 func without(t *testing.T, r func(*processor.Processor), test func(t *testing.T, change func(*processor.Processor), ruled bool)) {
 	t.Helper()
@@ -171,7 +174,7 @@ func TestPeerMarksProtectFromSleepers(t *testing.T) {
 		if got := s.heard("b"); got != "a:1 a:2 " {
 			t.Fatalf("b heard %q", got)
 		}
-		asleep.Tell(late)
+		asleep.Tell(late.Until(lasting()))
 		wait(t, asleep.Idle)
 		if got := s.heard("b"); strings.Count(got, "a:1 ") == 1 != ruled {
 			t.Errorf("b heard %q", got)
@@ -217,7 +220,7 @@ func TestPeerMarksAreKeptWhileThePeerIsThere(t *testing.T) {
 			committed(t, d.ask(awake.id, to(fmt.Sprintf("z%02d", i), i+1, "tell b:z")))
 		}
 		wait(t, func() bool { return strings.Count(s.heard("b"), ":z ") == 40 })
-		asleep.Tell(late)
+		asleep.Tell(late.Until(lasting()))
 		wait(t, asleep.Idle)
 		if got := s.heard("b"); strings.Count(got, "a:1 ") == 1 != ruled {
 			t.Errorf("b heard %q", got)
@@ -286,10 +289,10 @@ func TestTimersFireOncePerGeneration(t *testing.T) {
 		committed(t, d.ask(asleep.id, to("a", 1, "arm 1 1")))
 		late := h.next(t)
 		awake := s.quick("awake", change)
-		awake.Tell(late)
+		awake.Tell(late.Until(lasting()))
 		wait(t, func() bool { return s.heard("a") == "m1 t1 " })
 		committed(t, d.ask(awake.id, to("a", 2, "arm 1 3600000")))
-		asleep.Tell(late)
+		asleep.Tell(late.Until(lasting()))
 		wait(t, asleep.Idle)
 		if r := s.toyRecord("a"); (len(r.Timers) == 1 && string(r.Body) == "m1 t1 m2 ") != ruled {
 			t.Errorf("%q, %+v", r.Body, r.Timers)

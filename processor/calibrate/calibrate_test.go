@@ -55,6 +55,7 @@ func newSite(t *testing.T) site {
 	t.Cleanup(nats.Shutdown)
 	storeConfig := statestore.DefaultConfig()
 	storeConfig.URL, storeConfig.Namespace = redisServer.URL(), "trial"
+	storeConfig.Timeout = time.Minute // on a busy machine what is slow has not failed
 	store := must[*statestore.Store](t)(statestore.Open(t.Context(), storeConfig, zerolog.Nop()))
 	t.Cleanup(func() { _ = store.Close() })
 	s := site{redis: redisServer, store: store, cfg: calibrate.DefaultConfig()}
