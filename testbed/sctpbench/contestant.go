@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 	"time"
 )
 
@@ -103,18 +104,23 @@ func (c *contestant) round(ctx context.Context, load Load, duration time.Duratio
 	}
 }
 
-func (c *contestant) measure(ctx context.Context, load Load, t timing) (o outcome, err error) {
+func (c *contestant) measure(ctx context.Context, load Load, t timing) (outcome, error) {
 	opening, cancel := context.WithTimeoutCause(ctx, setup, fmt.Errorf("not set up within %v", setup))
 	defer cancel()
 	s, err := c.open(opening, load.Associations)
 	if err != nil {
 		return outcome{}, fmt.Errorf("set up: %w", err)
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
 	runtime.GC() // what set-up and the contestant before left behind
 	measuring, cancel := context.WithTimeoutCause(ctx, t.warm+t.counted+patience, fmt.Errorf("a message did not come back within %v", patience))
 	defer cancel()
-	return s.sustain(measuring, load.Window, t)
+	closed := sync.OnceValue(s.close)
+	stop := context.AfterFunc(measuring, func() { _ = closed() }) // who waits to send knows no context
+	o, err := s.sustain(measuring, load.Window, t)
+	if failed := closed(); stop() { // else what it misses came of closing it
+		err = errors.Join(err, failed)
+	}
+	return o, err
 }
 
 // meter reads the processors' clocks when the time that counts begins and when it ends; own is that of both ends.

@@ -2,6 +2,7 @@ package sctpbench
 
 import (
 	"context"
+	"errors"
 	"time"
 )
 
@@ -25,3 +26,13 @@ func (l Lane) Sustain(ctx context.Context, window int, d time.Duration) (sent, c
 
 // Check says what came that was not sent; the lane has to have ended.
 func (l Lane) Check() error { return lanes{l.one}.check() }
+
+// MeasureStuck measures what takes no message, and says so only when it is closed.
+func MeasureStuck(ctx context.Context) error {
+	closed := make(chan struct{})
+	l := newLane(func([]byte) error { <-closed; return errors.New("closed") })
+	stuck := &site{sustain: lanes{l}.sustain, close: func() error { close(closed); l.ended(); return nil }}
+	c := contestant{open: func(context.Context, int) (*site, error) { return stuck, nil }}
+	_, err := c.round(ctx, Load{Associations: 1, Window: 1}, time.Millisecond)
+	return err
+}

@@ -131,3 +131,13 @@ func TestSurplus(t *testing.T) {
 		}
 	})
 }
+
+// TestStuckSender gives up when a message cannot even be sent.
+func TestStuckSender(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		if err := sctpbench.MeasureStuck(t.Context()); err == nil || !strings.Contains(err.Error(), "a message did not come back within 30s") {
+			t.Errorf("%v", err)
+		}
+	})
+}
