@@ -206,3 +206,8 @@ func InstallUnaware(e *Endpoint, echo []byte, from netip.AddrPort) (*Association
 	in := &inbound{header: packet.Header{SourcePort: c.peerPort, DestinationPort: c.localPort}, from: c.peer}
 	return e.install(in, c, nil, nil), nil
 }
+
+// ReadPackets reads from a link as Run does, once.
+func ReadPackets(l *UDPLink, handle func(b []byte)) error {
+	return l.readPackets(func(b []byte, _ Peer) { handle(b) })
+}

@@ -17,6 +17,9 @@ const (
 	// of a packet's cost is the system call.
 	readBatch = 32
 
+	// maxBatches is how many are taken before it is looked whether the socket is still open: Close waits for who reads.
+	maxBatches = 64
+
 	datagramRoom = 1<<16 + 5*64 // the longest datagram; not a power of 2, so that not all begin in the same lines of a cache
 )
 
@@ -52,7 +55,7 @@ func newBatch(socket *net.UDPConn) (*batch, error) {
 func (l *UDPLink) readPackets(handle func(b []byte, from Peer)) error {
 	heard, failed := false, syscall.Errno(0)
 	err := l.batch.raw.Read(func(fd uintptr) bool {
-		for {
+		for batches := 1; ; batches++ {
 			n, errno := l.batch.receive(fd)
 			switch {
 			case errno == unix.EINTR:
@@ -66,6 +69,9 @@ func (l *UDPLink) readPackets(handle func(b []byte, from Peer)) error {
 			heard = true
 			for i := range n {
 				l.take(i, handle)
+			}
+			if batches == maxBatches {
+				return true
 			}
 			if n < readBatch { // no more was there: what comes now wakes us, and a call that finds nothing is saved
 				return false
