@@ -192,7 +192,8 @@ func drawQuery(t *rapid.T, nodes int) policy.Query {
 	return q
 }
 
-// TestEveryPolicyKeepsThePromises: its choices are a function of its seed and of what it is told, whatever is peeked at; never an ineligible node nor one at its hard cap; the node given up on only where there is no other; none only
+// TestEveryPolicyKeepsThePromises: its choices are a function of its seed and of what it is told, whatever is peeked at; never an
+// ineligible node nor one at its hard cap; the node given up on only where there is no other; none only
 // when nobody may take it; and with limits respected an open node as long as there is one, then the best weight.
 func TestEveryPolicyKeepsThePromises(t *testing.T) {
 	for _, name := range allNames() {

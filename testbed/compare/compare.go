@@ -64,12 +64,6 @@ func List() []Description {
 	return out
 }
 
-// Run runs a scenario over so many seeds (0: DefaultSeeds), two or more runs at a time; progress may be nil and is called from one goroutine at a time.
-// Errors: an unknown name, fewer than two seeds, the end of ctx, and those of simulate.Run.
-func Run(ctx context.Context, name string, seeds int, progress Progress) (Report, error) {
-	return RunWith(ctx, name, Settings{Seeds: seeds}, progress)
-}
-
 // Config is what is simulated of a scenario for a policy under a seed, at the first point that has the policy, without the cost of picks: with simulate.Messages, what a
 // real run needs to be compared with a simulated one. Errors: an unknown name, a policy that is not in the scenario.
 func Config(name, policy string, seed uint64) (simulate.Config, error) {
@@ -89,7 +83,8 @@ func Config(name, policy string, seed uint64) (simulate.Config, error) {
 	return simulate.Config{}, fmt.Errorf("compare: scenario %s has no policy %q", name, policy)
 }
 
-// RunWith is Run with all its settings.
+// RunWith runs a scenario, two or more runs at a time; progress may be nil and is called from one goroutine at a time.
+// Errors: an unknown name, settings out of range, the end of ctx, and those of simulate.Run.
 func RunWith(ctx context.Context, name string, s Settings, progress Progress) (Report, error) {
 	s, err := s.complete()
 	if err != nil {

@@ -217,18 +217,18 @@ func TestReportsAreDeterministic(t *testing.T) {
 }
 
 func TestFaultsAreNamed(t *testing.T) {
-	if _, err := compare.Run(t.Context(), "no-such", 2, nil); err == nil || !strings.Contains(err.Error(), "even-ring-equal") {
+	if _, err := compare.RunWith(t.Context(), "no-such", compare.Settings{Seeds: 2}, nil); err == nil || !strings.Contains(err.Error(), "even-ring-equal") {
 		t.Errorf("error %v does not say which scenarios there are", err)
 	}
 
-	if _, err := compare.Run(t.Context(), "small", 1, nil); err == nil || !strings.Contains(err.Error(), "seeds: 1: an interval needs 2") {
+	if _, err := compare.RunWith(t.Context(), "small", compare.Settings{Seeds: 1}, nil); err == nil || !strings.Contains(err.Error(), "seeds: 1: an interval needs 2") {
 		t.Errorf("error %v does not name the seeds", err)
 	}
 
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 
-	if _, err := compare.Run(ctx, "small", 2, nil); !errors.Is(err, context.Canceled) {
+	if _, err := compare.RunWith(ctx, "small", compare.Settings{Seeds: 2}, nil); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v, want the context's", err)
 	}
 

@@ -126,9 +126,21 @@ func evenClaims(where at, bound float64, words string) []claim {
 
 	return append(claims,
 		claim{fmt.Sprintf("The same of even-ring with k = 40 and a threshold of 30 %%, %d nodes", where.nodes), []string{even}, atMost(spread(), best, bound)},
-		claim{fmt.Sprintf("Its moving boundaries spread more evenly than they would standing still, %d nodes", where.nodes), []string{even}, less(spread(), where.with(even), at{even, where.nodes, 0, unmoved}, 1)},
-		claim{fmt.Sprintf("Where nodes are full, the formula as meant answers sooner than as printed, %d nodes", where.nodes), []string{even, printed}, less(meanResponse(), full.with(even), full.with(printed), 1)},
-		claim{fmt.Sprintf("(Ours) the slot ring spreads more evenly than the even ring, %d nodes", where.nodes), []string{"skyring", even}, less(spread(), where.with("skyring"), where.with(even), 1)})
+		claim{
+			fmt.Sprintf("Its moving boundaries spread more evenly than they would standing still, %d nodes", where.nodes),
+			[]string{even},
+			less(spread(), where.with(even), at{even, where.nodes, 0, unmoved}, 1),
+		},
+		claim{
+			fmt.Sprintf("Where nodes are full, the formula as meant answers sooner than as printed, %d nodes", where.nodes),
+			[]string{even, printed},
+			less(meanResponse(), full.with(even), full.with(printed), 1),
+		},
+		claim{
+			fmt.Sprintf("(Ours) the slot ring spreads more evenly than the even ring, %d nodes", where.nodes),
+			[]string{"skyring", even},
+			less(spread(), where.with("skyring"), where.with(even), 1),
+		})
 }
 
 // evenRingDynamic has one of ten nodes leave and come back each minute, another each time.

@@ -78,8 +78,16 @@ func slowNodeScenario() scenario {
 			a := faultPoint()
 
 			return []claim{
-				{"In-flight limits keep a slow node from ruining the p99: the slot ring's is at most 3 times power of two's", []string{"skyring", "power-of-two"}, less(p99(), a.with("skyring"), a.with("power-of-two"), 3)},
-				{"Counts in flight find a slow node out: least connections answers sooner than round robin", []string{"least-connections", "round-robin"}, less(meanResponse(), a.with("least-connections"), a.with("round-robin"), 1)},
+				{
+					"In-flight limits keep a slow node from ruining the p99: the slot ring's is at most 3 times power of two's",
+					[]string{"skyring", "power-of-two"},
+					less(p99(), a.with("skyring"), a.with("power-of-two"), 3),
+				},
+				{
+					"Counts in flight find a slow node out: least connections answers sooner than round robin",
+					[]string{"least-connections", "round-robin"},
+					less(meanResponse(), a.with("least-connections"), a.with("round-robin"), 1),
+				},
 			}
 		})
 }

@@ -6,7 +6,8 @@ import (
 	"skyring/testbed/simulate"
 )
 
-// In-flight limits in messages per worker. The loose one shows what the algorithms are worth without much help of limits; the tight one is what keeps the mean response near one service time.
+// In-flight limits in messages per worker. The loose one shows what the algorithms are worth without much help of limits; the tight one is what keeps the
+// mean response near one service time.
 const (
 	paperWorkers = 8
 	looseLimit   = 3

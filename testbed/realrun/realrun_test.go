@@ -31,8 +31,8 @@ func quick(t *testing.T, messages int, policies ...string) realrun.Config {
 }
 
 // TestStationsStayAsSimulated holds the same-node share of each policy to the simulation, and with it the order of the policies: of messages that have their station to
-// themselves, as how many others there are is up to the machine. Run fails unless each message has one answer and one effect, in order. Of 2,000 messages taken in turns the share has a standard
-// deviation of 0.010, and 15 % are 0.037. Where least-connections sends a message depends on how long those before take, so on the machine: from where
+// themselves, as how many others there are is up to the machine. Run fails unless each message has one answer and one effect, in order. Of 2,000 messages taken in turns
+// the share has a standard deviation of 0.010, and 15 % are 0.037. Where least-connections sends a message depends on how long those before take, so on the machine: from where
 // nodes are always busy, and the share is a quarter, to where it is as simulated.
 func TestStationsStayAsSimulated(t *testing.T) {
 	t.Parallel()

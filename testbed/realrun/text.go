@@ -21,7 +21,8 @@ func (r Result) Text(w io.Writer) error {
 
 	fmt.Fprint(&b, "response in mean service times; the simulation has the idle way\n\n")
 
-	lines := []string{"policy\tseed\tidle way\toverrun\thandled twice\tresent\toff home\toverlapping simulated\treal\tlate\tat most\tmachine load\tresponse simulated\treal\tratio\tsame node simulated\treal\tratio\t\n"}
+	lines := []string{"policy\tseed\tidle way\toverrun\thandled twice\tresent\toff home\toverlapping simulated\treal\tlate\tat most\tmachine load\t" +
+		"response simulated\treal\tratio\tsame node simulated\treal\tratio\t\n"}
 	for _, o := range r.Rounds {
 		lines = append(lines, o.line())
 	}
@@ -54,7 +55,8 @@ func (r Result) Text(w io.Writer) error {
 
 func (o Round) line() string {
 	return fmt.Sprintf("%s\t%d\t%v\t%.1f %%\t%d\t%d\t%.1f %%\t%.1f %%\t%.1f %%\t%v\t%v\t%.1f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t%.3f\t\n",
-		o.Policy, o.Seed, o.Way.Round(10*time.Microsecond), 100*o.Overrun, o.Again, o.Resent, 100*o.OffHome, 100*o.SimulatedOverlapping, 100*o.Overlapping, o.Late.Round(10*time.Microsecond), o.Stall.Round(time.Millisecond), o.MachineLoad,
+		o.Policy, o.Seed, o.Way.Round(10*time.Microsecond), 100*o.Overrun, o.Again, o.Resent, 100*o.OffHome,
+		100*o.SimulatedOverlapping, 100*o.Overlapping, o.Late.Round(10*time.Microsecond), o.Stall.Round(time.Millisecond), o.MachineLoad,
 		o.Simulated.MeanResponse, o.Real.MeanResponse, ratio(o.Real.MeanResponse, o.Simulated.MeanResponse),
 		o.Simulated.SameNode, o.Real.SameNode, ratio(o.Real.SameNode, o.Simulated.SameNode))
 }

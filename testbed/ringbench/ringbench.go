@@ -76,7 +76,8 @@ func (o Options) Validate() error {
 	return errors.Join(faults...)
 }
 
-// Run measures all candidates, ascending by the order of Nodes and then of Candidates. It ends early only with ctx, whose error it returns, or when a candidate cannot be made.
+// Run measures all candidates, ascending by the order of Nodes and then of Candidates. It ends early only with ctx, whose error it
+// returns, or when a candidate cannot be made.
 // What it times should be alone on its machine.
 func Run(ctx context.Context, o Options) ([]Row, error) {
 	if err := o.Validate(); err != nil {
