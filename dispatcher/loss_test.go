@@ -121,7 +121,8 @@ func TestNobodyListeningIsNoticedAtOnce(t *testing.T) {
 	eventually(t, "the receipt", func() bool { return a.received() == 1 })
 	victim.kill()
 	a.send(0, unknownPPID, "message 1")
-	eventually(t, "the report", func() bool { return f.Stats().NoResponders == 1 && deadNodes(f) == 1 })
+	// a heartbeat of the victim's that was under way may bring it back for a moment
+	eventually(t, "the report", func() bool { return f.Stats().NoResponders > 0 && deadNodes(f) == 1 })
 	startNode(t, url, "n2", s)
 	eventually(t, "the other receipt", func() bool { return a.received() == 2 })
 	s.check(t, 2)

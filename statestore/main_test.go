@@ -37,7 +37,7 @@ func startRedis(tb testing.TB) *servers.Redis {
 func open(tb testing.TB, url string) *statestore.Store {
 	tb.Helper()
 	cfg := statestore.DefaultConfig()
-	cfg.URL = url
+	cfg.URL, cfg.Timeout = url, time.Minute // a busy machine has not failed
 	s, err := statestore.Open(tb.Context(), cfg, zerolog.Nop())
 	if err != nil {
 		tb.Fatal(err)
