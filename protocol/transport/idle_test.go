@@ -113,6 +113,7 @@ func (f footprint) minus(g footprint, n int) footprint {
 func idlers(tb testing.TB, cfg transport.Config, n int, receive bool) (server *transport.Endpoint, peer *child, before footprint) {
 	tb.Helper()
 	cfg.InitsPerSecond, cfg.InitsPerSourcePerSecond = 1<<20, 1<<20
+	cfg.AcceptBacklog = n // the machine may have no time for who accepts them
 	server = start(tb, cfg)
 	peer = startChild(tb, childIdles, nil)
 	before = measureFootprint(tb)
