@@ -1,7 +1,10 @@
 package transport_test
 
 import (
+	"context"
 	"encoding/binary"
+	"errors"
+	"net"
 	"net/netip"
 	"slices"
 	"testing"
@@ -200,5 +203,64 @@ func TestInbox(t *testing.T) {
 		if got := transport.Inbox(c.limit, c.maxBytes, c.sizes...); got != c.want {
 			t.Errorf("limit %d, %d bytes, %v: %d, want %d", c.limit, c.maxBytes, c.sizes, got, c.want)
 		}
+	}
+}
+
+// A receiver that stands still shuts the window, and the sender's buffer fills: both count, and nobody is refused.
+func TestFullWindowAndBufferCount(t *testing.T) {
+	cfg := steady()
+	cfg.SendBuffer, cfg.MaxMessage = 4<<10, 4<<10
+	b := block(t, narrowWindow())
+	client := start(t, cfg)
+	dialled, err := client.Dial(deadline(t), b.e.LocalAddr(), transport.Dial{RemotePort: 2905})
+	if err != nil {
+		t.Fatal(err)
+	}
+	accept(t, b.e)
+	full, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() {
+		for {
+			if err := dialled.Send(full, transport.Message{Payload: make([]byte, 1000)}); err != nil {
+				ended <- err
+				return
+			}
+		}
+	}()
+	eventually(t, "the window is shut", func() bool { return b.e.Stats().Count(transport.ShutWindows) == 1 })
+	eventually(t, "the sender waits", func() bool { return client.Stats().Count(transport.SendWaits) > 0 })
+	cancel()
+	if err := <-ended; !errors.Is(err, context.Canceled) {
+		t.Errorf("Send: %v", err)
+	}
+	if b.e.Stats().Count(transport.QueueOverflows) != 0 || dialled.Err() != nil {
+		t.Errorf("%d overflows, %v", b.e.Stats().Count(transport.QueueOverflows), dialled.Err())
+	}
+}
+
+// Packets that come faster than pion takes them are dropped beyond the queue, and count; what is lost is sent again.
+func TestPacketQueueOverflows(t *testing.T) {
+	cfg := steady()
+	cfg.PacketQueue = 16
+	s, server, a, messages := pair(t, cfg)
+	from := s.socket.LocalAddr().(*net.UDPAddr).AddrPort()
+	flood := s.packet(s.serverTag, sackChunk(s.serverTSN-1))
+	for n := 0; server.Stats().Count(transport.QueueOverflows) == 0; n++ {
+		if n == 1<<20 {
+			t.Fatal("pion is faster")
+		}
+		transport.Handle(server, flood, from)
+	}
+	d := s.data(whole(0, "lost, maybe"))
+	for delivered := false; !delivered; {
+		s.send(s.serverTag, d)
+		select {
+		case <-messages:
+			delivered = true
+		case <-time.After(100 * time.Millisecond):
+		}
+	}
+	if a.Err() != nil {
+		t.Error(a.Err())
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/netip"
 	"os"
+	"strconv"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -77,7 +78,7 @@ func TestSocketRefusesToSend(t *testing.T) {
 	}
 	link.writes.Store(false)
 	for n := range messages {
-		if m := next(t, received); string(m.Payload) != fmt.Sprint(n) {
+		if m := next(t, received); string(m.Payload) != strconv.Itoa(n) {
 			t.Fatalf("message %d is %q", n, m.Payload)
 		}
 	}
@@ -198,8 +199,8 @@ func TestRunEndsDuringFlood(t *testing.T) {
 		}
 	case <-deadline(t).Done():
 		_ = echo.Close() // the flood ends, and with it the reader
-		<-ended
-		t.Errorf("%d packets were read after the link was to be closed", read.Load()-10*waiting)
+		err := <-ended
+		t.Errorf("%d packets were read after the link was to be closed: %v", read.Load()-10*waiting, err)
 	}
 	if err := <-closing; err != nil {
 		t.Error(err)

@@ -20,7 +20,9 @@ func (a *Association) rewriteOutbound(b []byte) {
 		case packet.TypeData:
 			fromLane(c.Raw)
 		case packet.TypeSack:
-			a.window.advertise(binary.BigEndian.Uint32(c.Value), binary.BigEndian.Uint32(c.Value[4:]))
+			if a.window.advertise(binary.BigEndian.Uint32(c.Value), binary.BigEndian.Uint32(c.Value[4:])) {
+				a.endpoint.count.add(ShutWindows)
+			}
 		case packet.TypeShutdownAck:
 			a.shutdownAcked.Store(true)
 		case packet.TypeReconfig:

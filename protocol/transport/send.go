@@ -91,6 +91,7 @@ func (a *Association) await(ctx context.Context, ready func() bool) error {
 	if ready() {
 		return nil
 	}
+	a.endpoint.count.add(SendWaits)
 	s := &a.sending
 	s.waiting.Store(true) // before the next look: what comes after it pokes room
 	defer s.waiting.Store(false)

@@ -42,6 +42,8 @@ const (
 	LimitedBlue               // packets out of the blue beyond what is answered a second: dropped
 	OversizedMessages         // a message longer than configured: the association is aborted
 	QueueOverflows            // a packet came while the association's packet queue was full; SCTP repeats it
+	ShutWindows               // an association holds all that it may for its receiver: its peer waits
+	SendWaits                 // a Send, or Flush, had to wait until the peer acknowledged
 	UnknownChunks
 	UnwantedChunks      // chunks that mean nothing in an established association
 	BadStreams          // DATA past the negotiated streams
@@ -98,7 +100,8 @@ func (c Counter) String() string {
 		"associationsDialled", "rebinds", "pathsConfirmed", "pathChanges", "restarts", "sendErrors", "malformedPackets", "badChecksums",
 		"oversizedPackets", "outOfTheBlue", "unansweredBlue", "wrongPorts", "wrongAddresses", "badInits",
 		"refusedInits", "badCookies", "staleCookies", "replayedCookies", "mismatchedCookies", "refusedAssociations",
-		"sourceRefusedAssociations", "limitedInits", "limitedSourceInits", "limitedBlue", "oversizedMessages", "queueOverflows", "unknownChunks", "unwantedChunks", "badStreams", "emptyData",
+		"sourceRefusedAssociations", "limitedInits", "limitedSourceInits", "limitedBlue", "oversizedMessages", "queueOverflows",
+		"shutWindows", "sendWaits", "unknownChunks", "unwantedChunks", "badStreams", "emptyData",
 		"badAcknowledgements", "protocolAborts", "badHeartbeats", "pathFailures",
 		"pausedData", "ownPackets", "foreignSources", "helloVerifies", "handshakesStarted", "sessionsOpened", "addressChanges",
 		"badHellos", "badHelloCookies", "unknownRecords", "badRecords", "sessionOverflows", "halfOpenRefused",

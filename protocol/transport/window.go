@@ -28,14 +28,15 @@ type window struct {
 // shutBelow is a window that a peer takes for shut.
 const shutBelow = 1500
 
-// advertise notes a SACK that pion sends.
-func (w *window) advertise(cumulative, advertised uint32) {
+// advertise notes a SACK that pion sends. It reports whether that shuts the window, which was open before.
+func (w *window) advertise(cumulative, advertised uint32) (shuts bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	narrow := advertised < w.size/2
 	w.cumulative, w.advertised, w.read = cumulative, advertised, 0
 	if narrow && advertised < shutBelow {
-		if w.shutAt.IsZero() {
+		shuts = w.shutAt.IsZero()
+		if shuts {
 			w.shutAt = time.Now()
 		}
 	} else {
@@ -45,6 +46,7 @@ func (w *window) advertise(cumulative, advertised uint32) {
 		w.held = nil
 	}
 	w.narrow.Store(narrow)
+	return shuts
 }
 
 // hold keeps a packet that pion may be about to refuse, if it is the first.
