@@ -68,6 +68,7 @@ func TestChildProcessor(t *testing.T) {
 	defer stop()
 	busConfig, storeConfig := bus.DefaultConfig(), statestore.DefaultConfig()
 	busConfig.URL, storeConfig.URL = os.Getenv(childNATS), os.Getenv(childRedis)
+	storeConfig.Timeout = patience // a busy machine has not failed
 	store := must[*statestore.Store](t)(statestore.Open(ctx, storeConfig, zerolog.Nop()))
 	defer store.Close() //nolint:errcheck // the process ends
 	conn := must[*bus.Conn](t)(bus.Connect(ctx, busConfig, id, zerolog.Nop()))

@@ -210,7 +210,7 @@ func (in *installation) awaitCommits(t *testing.T, n uint64) {
 	defer cancel()
 
 	cfg := statestore.DefaultConfig()
-	cfg.URL, cfg.Namespace = in.redis, "default"
+	cfg.URL, cfg.Namespace, cfg.Timeout = in.redis, "default", limit // a busy machine has not failed
 
 	store, err := statestore.Open(ctx, cfg, zerolog.Nop())
 	if err != nil {

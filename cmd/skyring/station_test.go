@@ -137,7 +137,7 @@ func writeCDRs(t *testing.T, redis string, texts ...string) {
 	t.Helper()
 
 	cfg := statestore.DefaultConfig()
-	cfg.URL, cfg.Namespace = redis, DefaultConfig().Namespace
+	cfg.URL, cfg.Namespace, cfg.Timeout = redis, DefaultConfig().Namespace, time.Minute // a busy machine has not failed
 
 	store, err := statestore.Open(t.Context(), cfg, zerolog.Nop())
 	if err != nil {

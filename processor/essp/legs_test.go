@@ -64,7 +64,7 @@ func newControl(t *testing.T, told bool) *control {
 	t.Cleanup(nats.Shutdown)
 
 	cfg := statestore.DefaultConfig()
-	cfg.URL = redis.URL()
+	cfg.URL, cfg.Timeout = redis.URL(), time.Minute // a busy machine has not failed
 	store := must[*statestore.Store](t)(statestore.Open(t.Context(), cfg, zerolog.Nop()))
 
 	t.Cleanup(func() {

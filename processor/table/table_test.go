@@ -39,7 +39,7 @@ func open(t *testing.T) (*table.Table, *statestore.Store) {
 	t.Cleanup(func() { _ = redis.Stop(context.Background()) })
 
 	cfg := statestore.DefaultConfig()
-	cfg.URL = redis.URL()
+	cfg.URL, cfg.Timeout = redis.URL(), time.Minute // a busy machine has not failed
 
 	store, err := statestore.Open(t.Context(), cfg, zerolog.Nop())
 	if err != nil {
