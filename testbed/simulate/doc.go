@@ -10,15 +10,19 @@
 // # The model
 //
 //   - A message is one of a station, drawn by popularity; each is a pick of its own, so a policy's affinity shows as the share of
-//     messages that meet the node of their station's last one.
+//     messages that meet the node of their station's last one. With Config.Window a station stays with the node that has messages of it, and what
+//     finds no node waits, as in skyring/dispatcher/routing, which a test runs beside it.
 //   - A dispatcher is one server that picks one message after another; a pick takes the policy's cost. It knows at once what it has in flight, and
 //     all else by heartbeats, which are as old as their delay.
-//   - A node works off its queue first come, first served, with one or more workers. How long a message takes is drawn with it, before any policy sees
+//   - A dispatcher's limits in flight may follow the response (Limits.ResponseTarget), and its nodes are at their limit by CPU and memory with hysteresis:
+//     both by the dispatcher's own code (skyring/ring/gauge).
+//   - A node works off its queue first come, first served, with one or more workers; or each worker has a queue of its own (Config.Queues). How long a message takes is drawn with it, before any policy sees
 //     it, so two policies under one seed have the same messages, stations and work: their difference is theirs alone.
 //   - A node that dies answers nothing. Its dispatchers find out after the detection time and pick again for what it had; a deadline does so
 //     for each message before that.
 //
-// Not modelled: the network but for one fixed delay, bound sessions, batching, and what a processor's state store costs.
+// Not modelled: the network but for one fixed delay, batching, the bound on keys of a node, a dispatcher's retry budget and the jitter of its deadlines, the
+// turns of associations among what waits, and what a processor's state store costs.
 //
 // # Determinism
 //
