@@ -16,8 +16,9 @@
 //     all else by heartbeats, which are as old as their delay.
 //   - A dispatcher's limits in flight may follow the response (Limits.ResponseTarget), and its nodes are at their limit by CPU and memory with hysteresis:
 //     both by the dispatcher's own code (skyring/ring/gauge).
-//   - A node works off its queue first come, first served, with one or more workers; or each worker has a queue of its own (Config.Queues). How long a message takes is drawn with it, before any policy sees
-//     it, so two policies under one seed have the same messages, stations and work: their difference is theirs alone.
+//   - A node works off its queue first come, first served, with one or more workers; or each worker has a queue of its own (Config.Queues). How long a
+//     message takes is drawn with it, before any policy sees it, so two policies under one seed have the same messages, stations and work: their difference is
+//     theirs alone.
 //   - A node that dies answers nothing. Its dispatchers find out after the detection time and pick again for what it had; a deadline does so
 //     for each message before that.
 //
