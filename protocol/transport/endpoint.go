@@ -280,8 +280,11 @@ func (e *Endpoint) startOutboxes() (stop func()) {
 // send gives a packet to the link, or to its outbox, and keeps nothing of it. A passing error counts and is forgotten: SCTP
 // repeats what matters.
 func (e *Endpoint) send(b []byte, to place) {
-	if o := e.outboxes[to.link]; o != nil && o.add(b, to) {
-		return
+	if o := e.outboxes[to.link]; o != nil {
+		if o.add(b, to) {
+			return
+		}
+		defer o.wrote()
 	}
 	packet.PutChecksum(b)
 	if err := e.links[to.link].WritePacket(b, to.Peer); err != nil {

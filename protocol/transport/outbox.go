@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"runtime"
 	"sync"
+	"time"
 
 	"skyring/protocol/transport/packet"
 )
@@ -11,11 +12,16 @@ import (
 const (
 	maxOutbox  = 1 << 20   // bytes that wait for a link; senders wait beyond
 	keptOutbox = 128 << 10 // bytes of memory that an outbox keeps once it is empty
+
+	singlesToIdle = 16                   // times in a row that an outbox found a single packet and an idle process: it is of no use then
+	idlePackets   = 256                  // packets that are written without it, before it is tried again
+	idleYield     = 5 * time.Microsecond // within which who lets others run goes on where there are none
 )
 
 // outbox holds the packets of all associations that are on their way to a link which can write many at once. Its goroutine
 // takes what there is, lets others run before it writes when it has slept, and so finds what they had to send as well: the
-// busier the endpoint, the more packets a system call carries. An idle one sends at once.
+// busier the endpoint, the more packets a system call carries. While it finds but single packets, and nobody else to let run, it
+// stands aside: each sender writes its own then, until two do at once, or it is time to try again.
 type outbox struct {
 	// static
 	endpoint *Endpoint
@@ -23,7 +29,9 @@ type outbox struct {
 	limit    int           // bytes, of a packet
 	wake     chan struct{} // holds one
 
-	spare parcel // owned by run
+	// owned by run
+	spare parcel
+	busy  bool // others ran before it took what there is
 
 	mu      sync.Mutex
 	room    sync.Cond // there may be room again, or it is closed
@@ -31,6 +39,9 @@ type outbox struct {
 	open    bool // packets are taken: run has begun, and close was not called
 	closed  bool
 	asleep  bool // run waits for wake
+	singles int  // times in a row that run found a single packet
+	writers int  // senders that write their own
+	alone   int  // packets that may be written so before run is tried again; 0 while it is in use
 }
 
 // parcel is packets of one link, in the order in which they were sent, without checksums.
@@ -51,14 +62,15 @@ func newOutbox(e *Endpoint, link bulkWriting, limit uint32) *outbox {
 	return o
 }
 
-// add takes a packet, of which it keeps nothing, and waits while the outbox is full; false when it takes none, since run
-// has not begun or has ended.
+// add takes a packet, of which it keeps nothing, and waits while the outbox is full. It is false when the sender is to
+// write the packet itself, and call wrote after that.
 func (o *outbox) add(b []byte, to place) bool {
 	o.mu.Lock()
 	for o.open && len(o.waiting.b) >= maxOutbox {
 		o.room.Wait()
 	}
-	if !o.open {
+	if !o.open || o.standsAside() {
+		o.writers++
 		o.mu.Unlock()
 		return false
 	}
@@ -72,6 +84,38 @@ func (o *outbox) add(b []byte, to place) bool {
 	return true
 }
 
+// standsAside tells whether senders write their own packets; the caller holds mu.
+func (o *outbox) standsAside() bool {
+	switch {
+	case o.alone == 0:
+		return false
+	case o.writers > 0 || len(o.waiting.packets) > 0:
+		o.alone = 0
+		return false
+	default:
+		o.alone--
+		return true
+	}
+}
+
+// wrote notes that a sender has written the packet that add did not take.
+func (o *outbox) wrote() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.writers--
+}
+
+// found notes how many packets run has found; the caller holds mu.
+func (o *outbox) found(n int) {
+	if n > 1 || o.busy {
+		o.singles = 0
+		return
+	}
+	if o.singles++; o.singles == singlesToIdle {
+		o.singles, o.alone = 0, idlePackets
+	}
+}
+
 // run writes packets until the outbox is closed, and then those that are left.
 func (o *outbox) run() {
 	o.mu.Lock()
@@ -79,6 +123,7 @@ func (o *outbox) run() {
 	for {
 		switch {
 		case len(o.waiting.packets) > 0:
+			o.found(len(o.waiting.packets))
 			o.waiting, o.spare = o.spare, o.waiting
 			o.mu.Unlock()
 			o.room.Broadcast()
@@ -88,13 +133,20 @@ func (o *outbox) run() {
 			o.asleep = true
 			o.mu.Unlock()
 			<-o.wake
-			runtime.Gosched()
+			o.yield()
 		default:
 			o.mu.Unlock()
 			return
 		}
 		o.mu.Lock()
 	}
+}
+
+// yield lets all run that can, who may have more to send.
+func (o *outbox) yield() {
+	begun := time.Now()
+	runtime.Gosched()
+	o.busy = time.Since(begun) > idleYield
 }
 
 // close has run end; it may be called before run.

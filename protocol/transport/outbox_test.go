@@ -1,8 +1,6 @@
 package transport_test
 
 import (
-	"bytes"
-	"context"
 	"slices"
 	"sync"
 	"testing"
@@ -153,25 +151,50 @@ func TestOutboxClosed(t *testing.T) {
 	})
 }
 
-// SACKs go with DATA, most of them: an association with one message under way sends fewer packets than it has chunks.
-func TestSacksGoWithData(t *testing.T) {
-	server, client := start(t, steady()), start(t, steady())
-	dialled, accepted := connect(t, client, server)
-	go func() {
-		_ = accepted.Receive(context.Background(), func(m transport.Message) { _ = accepted.Send(context.Background(), m) })
-	}()
-	back := collect(t, dialled)
-	const n = 400
-	for i := range n {
-		m := transport.Message{PPID: 60, Payload: bytes.Repeat([]byte{byte(i)}, 100)}
-		if err := dialled.Send(deadline(t), m); err != nil {
-			t.Fatal(err)
+// An outbox that finds but single packets leaves them to their senders, until two of them write at once, or for a while.
+func TestOutboxStandsAside(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		o, b := transport.NewOutbox(), make([]byte, 28)
+		var running sync.WaitGroup
+		running.Go(o.Run)
+		synctest.Wait()
+		single := func() {
+			t.Helper()
+			if !o.Add(b, 1) {
+				t.Fatal("does not take a packet")
+			}
+			<-o.Writing
+			o.Go <- struct{}{}
+			synctest.Wait()
 		}
-		if got := next(t, back); !bytes.Equal(got.Payload, m.Payload) {
-			t.Fatalf("echo %d is %x", i, got.Payload)
+		aside := func() {
+			t.Helper()
+			for range transport.SinglesToIdle {
+				single()
+			}
 		}
-	}
-	if sent := server.Stats().Count(transport.PacketsSent); sent >= n*3/2 { // as each second DATA is acknowledged at once
-		t.Errorf("%d packets for %d echoes", sent, n)
-	}
+		aside()
+		for i := range transport.IdlePackets {
+			if o.Add(b, 1) {
+				t.Fatalf("takes packet %d", i)
+			}
+			o.Wrote()
+		}
+		aside() // it was in use again
+		if o.Add(b, 1) {
+			t.Fatal("takes a packet that nobody else writes")
+		}
+		single() // while that one is under way
+		o.Wrote()
+		single()
+		for range transport.SinglesToIdle - 2 {
+			single()
+		}
+		if o.Add(b, 1) {
+			t.Fatal("was not of use, and takes a packet")
+		}
+		o.Wrote()
+		o.Close()
+		running.Wait()
+	})
 }

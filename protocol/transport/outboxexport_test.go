@@ -84,5 +84,14 @@ func (o *Outbox) Close() { o.o.close() }
 // Add sends a packet to the peer at a port.
 func (o *Outbox) Add(b []byte, port uint16) bool { return o.o.add(b, placeAt(port)) }
 
+// Wrote is outbox.wrote.
+func (o *Outbox) Wrote() { o.o.wrote() }
+
+// What an outbox waits for until it stands aside, and then until it is tried again.
+const (
+	SinglesToIdle = singlesToIdle
+	IdlePackets   = idlePackets
+)
+
 // Stats are the counters of its endpoint.
 func (o *Outbox) Stats() Stats { return o.o.endpoint.count.snapshot() }
