@@ -16,8 +16,8 @@ type Config struct {
 	Calls int
 	// Duration is how long calls are set up. Those that are up then end as planned.
 	Duration time.Duration
-	// KillProcessor kills a processor after a third of Duration, AddProcessor adds one after
-	// half of it. The Site must be able to.
+	// KillProcessor kills a processor after a third of Duration, or later when a call is up, AddProcessor
+	// adds one after half of it. The Site must be able to.
 	KillProcessor bool
 	AddProcessor  bool
 	// Seed is of all that is random: who calls whom, how long phones ring and calls last.

@@ -170,13 +170,21 @@ func (r *run) call(ctx context.Context) error {
 	return r.waitFor(ctx, longest*(r.cfg.Hold+r.cfg.Ring)+r.cfg.Settle, func(t *traffic) bool { return t.running == 0 })
 }
 
-// kill kills a processor, if that is wanted.
+// kill kills a processor, if that is wanted, when a call is up that can outlive it.
 func (r *run) kill(ctx context.Context) (err error) {
 	if !r.cfg.KillProcessor {
 		return nil
 	}
 
-	r.result.UpAtKill = r.fleet.traffic.markUp()
+	// Where the machine is slow, the first calls may still be coming up.
+	err = r.waitFor(ctx, r.cfg.Settle, func(t *traffic) bool {
+		r.result.UpAtKill = t.markUp()
+
+		return r.result.UpAtKill > 0
+	})
+	if err != nil {
+		return err
+	}
 
 	if r.result.KilledProcessor, err = r.site.Kill(ctx); err != nil {
 		return fmt.Errorf("kill a processor: %w", err)

@@ -108,6 +108,7 @@ func install(t *testing.T, processors int) *stations.Installation {
 		},
 	}
 	cfg.Stack.NATS.URL, cfg.Stack.Redis.URL = "", ""
+	cfg.Stack.Dispatcher.DrainTimeout = time.Minute                                // a busy machine takes its time
 	cfg.Stack.Dispatcher.CPUThreshold, cfg.Stack.Dispatcher.MemoryThreshold = 0, 0 // all nodes share the machine
 
 	i, err := stations.Start(t.Context(), cfg, zerolog.Nop())

@@ -360,11 +360,8 @@ func (t *traffic) cleared(s *station, c *client.Call, why error) {
 	}
 }
 
-// markUp marks the calls that are connected, and returns how many they are.
+// markUp marks the calls that are connected, and returns how many they are. The caller holds mu.
 func (t *traffic) markUp() int {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-
 	n := 0
 
 	for _, a := range t.attempts {
