@@ -111,8 +111,12 @@ func TestViolationsOfThePeer(t *testing.T) {
 			if h.VerificationTag != s.tag || abort.Flags != 0 || binary.BigEndian.Uint16(abort.Value) != c.cause {
 				t.Errorf("tag %x, ABORT %x", h.VerificationTag, abort.Raw)
 			}
-			if detail := wantReason(t, a, transport.ProtocolViolation); !strings.Contains(detail, c.text) {
+			detail := wantReason(t, a, transport.ProtocolViolation)
+			if !strings.Contains(detail, c.text) {
 				t.Errorf("detail %q", detail)
+			}
+			if c.cause == 4 && !bytes.HasSuffix(abort.Value[:8+len(detail)], []byte(detail)) { // the peer reads it too
+				t.Errorf("ABORT %q", abort.Value)
 			}
 			counts(t, server, c.want, 1)
 			if n := server.Stats().Ended(transport.ProtocolViolation); n != 1 {

@@ -36,9 +36,17 @@ func (a *Association) Abort(reason string) {
 	a.abort(&CloseError{Reason: LocalAbort, Detail: reason}, causeUserAbort, reason)
 }
 
-func (a *Association) abort(why *CloseError, c cause, value string) {
+// abort tells the peer a cause, and the text. Where the cause has no room for one, the text is a second cause, so that who looks
+// at the peer learns what was too much.
+func (a *Association) abort(why *CloseError, c cause, text string) {
 	a.finish(why, func() {
-		a.endpoint.send(appendAbort(a.packet(64), c, []byte(value[:min(len(value), maxDetail)])), a.paths.place())
+		value := []byte(text[:min(len(text), maxDetail)])
+		var causes []byte
+		if c == causeOutOfResource {
+			causes, c = packet.AppendParameter(nil, uint16(c), nil), causeUserAbort
+		}
+		causes = packet.AppendParameter(causes, uint16(c), value)
+		a.endpoint.send(packet.AppendChunk(a.packet(64), packet.TypeAbort, 0, causes), a.paths.place())
 	})
 }
 

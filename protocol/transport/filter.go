@@ -127,8 +127,8 @@ func (a *Association) onLongChunk(c packet.Chunk) chunkFate {
 	if c.Type != packet.TypeData {
 		return strip
 	}
-	a.abort(&CloseError{Reason: ProtocolViolation, Detail: fmt.Sprintf("DATA of %d bytes, at most %d can be taken: lower the peer's "+
-		"path MTU to %d", len(c.Raw), maxChunk, maxPacket)}, causeOutOfResource, "")
+	detail := fmt.Sprintf("DATA of %d bytes, at most %d can be taken: lower the peer's path MTU to %d", len(c.Raw), maxChunk, maxPacket)
+	a.abort(&CloseError{Reason: ProtocolViolation, Detail: detail}, causeOutOfResource, detail)
 	return stop
 }
 

@@ -28,8 +28,8 @@ func (a *Association) beat(now time.Time) {
 	}
 	if a.starved(now) {
 		a.endpoint.count.add(OversizedMessages)
-		a.abort(&CloseError{Reason: ProtocolViolation, Detail: "message longer than the receive window"},
-			causeOutOfResource, "")
+		const detail = "message longer than the receive window"
+		a.abort(&CloseError{Reason: ProtocolViolation, Detail: detail}, causeOutOfResource, detail)
 		return
 	}
 	limit := a.endpoint.cfg.MaxMissedHeartbeats

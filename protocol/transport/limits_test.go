@@ -181,7 +181,7 @@ func TestMessageLongerThanConfigured(t *testing.T) {
 		t.Errorf("a message of %d bytes", len(m.Payload))
 	}
 	wantReason(t, accepted, transport.ProtocolViolation)
-	if detail := wantReason(t, dialled, transport.PeerAbort); detail != "out of resource (4)" {
+	if detail := wantReason(t, dialled, transport.PeerAbort); detail != "out of resource (4); user initiated abort (12): message of 4097 bytes, at most 4096 may be" {
 		t.Errorf("the peer hears %q", detail)
 	}
 	if n := server.Stats().Count(transport.OversizedMessages); n != 1 {

@@ -182,7 +182,7 @@ func (a *Association) readLane(stream *sctp.Stream, deliver func(Message)) {
 func (a *Association) refuseMessage(size int) {
 	a.endpoint.count.add(OversizedMessages)
 	detail := fmt.Sprintf("message of %d bytes, at most %d may be", size, a.endpoint.cfg.MaxMessage)
-	a.abort(&CloseError{Reason: ProtocolViolation, Detail: detail}, causeOutOfResource, "")
+	a.abort(&CloseError{Reason: ProtocolViolation, Detail: detail}, causeOutOfResource, detail)
 }
 
 // starved tells whether messages could be read, but none is whole: the peer sends one that the window cannot hold.
