@@ -27,6 +27,9 @@ type compareOptions struct {
 	quiet    bool
 }
 
+// smallestScale leaves the shortest scenario a hundred messages or so a run.
+const smallestScale = 0.001
+
 func compareCommand() *cobra.Command {
 	options := compareOptions{settings: compare.Settings{Seeds: compare.DefaultSeeds, Scale: 1}}
 
@@ -52,7 +55,7 @@ and says how far the simulation was from it; it wants an idle machine and takes 
 	flags.BoolVar(&options.list, "list", false, "list the scenarios")
 	flags.IntVar(&options.settings.Seeds, "seeds", options.settings.Seeds, "runs of each row, at least 2")
 	flags.BoolVar(&options.real, "real", false, "run it on real processors too, and compare; only for small")
-	flags.Float64Var(&options.settings.Scale, "scale", options.settings.Scale, "times the simulated time of each run, for a quick look")
+	flags.Float64Var(&options.settings.Scale, "scale", options.settings.Scale, "times the simulated time of each run, 0.001 to 100, for a quick look")
 	flags.Float64Var(&options.settings.PickCost, "pick-cost", 0, "nanoseconds that a pick costs, whatever the policy; 0: as measured; negative: nothing")
 	flags.BoolVar(&options.asJSON, "json", false, "print a JSON object a row, with the claims about its policy")
 	flags.BoolVarP(&options.quiet, "quiet", "q", false, "no progress")
@@ -67,8 +70,8 @@ func (o *compareOptions) run(cmd *cobra.Command) error {
 		return usagef("--list and --scenario do not go together")
 	case o.settings.Seeds == 0: // to package compare these two zeros are defaults
 		return usagef("--seeds is 0: at least 2 are right")
-	case o.settings.Scale == 0:
-		return usagef("--scale is 0: more than 0, at most 100 is right")
+	case o.settings.Scale >= 0 && o.settings.Scale < smallestScale:
+		return usagef("--scale is %v: %v to 100 is right; a shorter run has too few messages to measure anything", o.settings.Scale, smallestScale)
 	case o.list:
 		return o.printList(cmd.OutOrStdout())
 	case o.scenario == "":

@@ -82,6 +82,7 @@ func TestCompareRefusesInSentences(t *testing.T) {
 		{"--scenario other", `"other" is no scenario: small, paper, `},
 		{"--scenario small --seeds 0", "--seeds is 0"},
 		{"--scenario small --scale 0", "--scale is 0"},
+		{"--scenario small --scale 1e-9", "--scale is 1e-09: 0.001 to 100 is right"},
 		{"--scenario small --seeds 1", "seeds: 1: an interval needs 2.."},
 		{"--scenario small --scale -1", "scale -1: want more than 0"},
 	} {

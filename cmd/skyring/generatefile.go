@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 
 	"skyring/testbed/generate"
@@ -16,7 +15,7 @@ const standardOutput = "-"
 
 // generateTrace writes the capture to a file, to stdout when it is called "-", within gzip when its name says so. A
 // line about it goes to stdout, or to stderr when stdout has the capture.
-func generateTrace(stdout, stderr io.Writer, path string, cfg generate.Config) error {
+func generateTrace(stdout, stderr io.Writer, path string, may overwriting, cfg generate.Config) error {
 	var (
 		written generate.Written
 		err     error
@@ -27,7 +26,7 @@ func generateTrace(stdout, stderr io.Writer, path string, cfg generate.Config) e
 		about = stderr
 		written, err = generate.Write(stdout, cfg)
 	} else {
-		written, err = generateFile(path, cfg)
+		written, err = generateFile(path, may, cfg)
 	}
 
 	if err != nil {
@@ -41,10 +40,10 @@ func generateTrace(stdout, stderr io.Writer, path string, cfg generate.Config) e
 }
 
 // generateFile writes the capture to a file of this name.
-func generateFile(path string, cfg generate.Config) (written generate.Written, err error) {
-	file, err := os.Create(path)
+func generateFile(path string, may overwriting, cfg generate.Config) (written generate.Written, err error) {
+	file, err := createFile("--output", path, may)
 	if err != nil {
-		return written, usagef("write the capture: %w", err)
+		return written, err
 	}
 
 	defer func() { err = errors.Join(err, file.Close()) }()

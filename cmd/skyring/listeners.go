@@ -35,13 +35,15 @@ func (c *SCTPConfig) listeners() ([]transport.Listener, error) {
 	for text := range strings.SplitSeq(c.Listen, ",") {
 		text = strings.TrimSpace(text)
 
-		l, err := c.listener(text, allow)
-		if err == nil {
-			err = l.ValidateAddress()
+		if text == "" && c.Listen != "" {
+			faults = append(faults, fmt.Errorf("sctp.listen %q: a part of it is empty, so there is a comma too many", c.Listen))
+
+			continue
 		}
 
-		if err == nil && l.Address.Port() != 0 && slices.ContainsFunc(all, func(other transport.Listener) bool { return other.Address == l.Address }) {
-			err = errors.New("this address is there twice")
+		l, err := c.listener(text, allow)
+		if err == nil {
+			err = errors.Join(l.ValidateAddress(), collision(l, all))
 		}
 
 		if err != nil {
@@ -52,6 +54,22 @@ func (c *SCTPConfig) listeners() ([]transport.Listener, error) {
 	}
 
 	return all, errors.Join(faults...)
+}
+
+// collision tells of a listener before that has this one's port, at its address or at all addresses of the machine.
+func collision(l transport.Listener, before []transport.Listener) error {
+	for _, other := range before {
+		a, b := l.Address.Addr(), other.Address.Addr()
+
+		switch {
+		case l.Address == other.Address && (l.Mode == transport.ModeIP || l.Address.Port() != 0) && (l.Mode == transport.ModeIP) == (other.Mode == transport.ModeIP):
+			return errors.New("this address is there twice")
+		case l.Address.Port() != 0 && l.Address.Port() == other.Address.Port() && a.Is4() == b.Is4() && (a.IsUnspecified() || b.IsUnspecified()):
+			return fmt.Errorf("%s and %s have the same port, and one of them means all addresses of this machine: give it another port", other.Address, l.Address)
+		}
+	}
+
+	return nil
 }
 
 // listener is the one of a part of Listen.
@@ -72,6 +90,11 @@ func (c *SCTPConfig) listener(text string, allow []netip.Prefix) (transport.List
 // check is what a process that listens has to know besides whether the addresses are right: that the files of DTLS can be used, and that
 // nothing was set which would not protect anybody.
 func (c *SCTPConfig) check(listeners []transport.Listener, now time.Time) error {
+	var serves error
+	if c.AcceptBacklog == 0 {
+		serves = errors.New("sctp.acceptBacklog: 0 serves no station at all: 1 or more is right")
+	}
+
 	if secures(listeners) {
 		plain := slices.ContainsFunc(listeners, func(l transport.Listener) bool { return l.Mode != transport.ModeDTLS })
 
@@ -81,7 +104,7 @@ func (c *SCTPConfig) check(listeners []transport.Listener, now time.Time) error 
 				"is looked at: leave it empty"))
 		}
 
-		return err
+		return errors.Join(err, serves)
 	}
 
 	err := within("sctp.dtls", c.DTLS.ValidateLimits())
@@ -90,7 +113,7 @@ func (c *SCTPConfig) check(listeners []transport.Listener, now time.Time) error 
 			"or leave it empty", strings.Join(named, ", ")))
 	}
 
-	return err
+	return errors.Join(err, serves)
 }
 
 // secures tells whether one of them speaks DTLS.

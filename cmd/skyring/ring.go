@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -38,7 +37,7 @@ type ringOptions struct {
 func (o *ringOptions) register(cmd *cobra.Command) {
 	o.config = ring.DefaultConfig()
 	flags := cmd.Flags()
-	flags.Var(&o.nodes, "nodes", "nodes as ID=CAPACITY, several separated by commas; none given: those of a running dispatcher")
+	flags.Var(&o.nodes, "nodes", "nodes as ID=CAPACITY, several separated by commas, at most 65535; none given: those of a running dispatcher")
 	flags.Uint8Var(&o.config.Bits, "bits", o.config.Bits, "with --nodes: the ring has 2^bits slots")
 	flags.Float64Var(&o.config.Epsilon, "epsilon", o.config.Epsilon, "with --nodes: slots over the fair share (0 none, 0.01 one percent, negative any number)")
 	flags.BoolVar(&o.asJSON, "json", false, "print a JSON object")
@@ -167,8 +166,13 @@ func (l *nodeList) String() string {
 	return strings.Join(text, ",")
 }
 
-// Set adds nodes; a capacity that is left out is 1000.
+// Set adds nodes, no more than a ring can have; a capacity that is left out is 1000.
 func (l *nodeList) Set(text string) error {
+	known := make(map[string]bool, len(*l))
+	for _, n := range *l {
+		known[n.ID] = true
+	}
+
 	for one := range strings.SplitSeq(text, ",") {
 		id, capacity, given := strings.Cut(strings.TrimSpace(one), "=")
 		if !given {
@@ -184,9 +188,15 @@ func (l *nodeList) Set(text string) error {
 			return fmt.Errorf("%q: the capacity must be a number from 1 to 4294967295, as in p1=1000", one)
 		}
 
-		if slices.ContainsFunc(*l, func(other ring.Node) bool { return other.ID == id }) {
+		if known[id] {
 			return fmt.Errorf("node %s is there twice", id)
 		}
+
+		if len(*l) == ring.MaxNodes {
+			return fmt.Errorf("these are more nodes than the %d that a ring can have", ring.MaxNodes)
+		}
+
+		known[id] = true
 
 		*l = append(*l, ring.Node{ID: id, Capacity: uint32(n)})
 	}

@@ -3,6 +3,7 @@ package main
 import (
 	"encoding/xml"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -58,6 +59,41 @@ func TestRingOfNamedNodes(t *testing.T) {
 		if !strings.Contains(string(text), want) {
 			t.Errorf("the picture lacks %q", want)
 		}
+	}
+}
+
+// TestTooManyNodes names the limit, and does not print the whole list.
+func TestTooManyNodes(t *testing.T) {
+	t.Parallel()
+
+	var list strings.Builder
+	for i := range 70_000 {
+		fmt.Fprintf(&list, "p%d,", i)
+	}
+
+	all := strings.TrimSuffix(list.String(), ",")
+
+	for _, args := range [][]string{{"show", "--nodes", all}, {"preview", "--nodes", "p1", "--add", all}, {"explain", "17", "--nodes", all}} {
+		text, err := output(t, append([]string{"ring"}, args...)...)
+		if exitCode(err) != exitUsage || !strings.Contains(text, "these are more nodes than the 65535 that a ring can have") || len(text) > 1000 {
+			t.Errorf("ring %s: %v\n%.1000s", args[0], err, text)
+		}
+	}
+}
+
+// TestChangesOfManyNodes: slips are told, and the first ones only.
+func TestChangesOfManyNodes(t *testing.T) {
+	t.Parallel()
+
+	args := []string{"ring", "preview", "--nodes", "p1,p2"}
+	for i := range 100 {
+		args = append(args, "--remove", fmt.Sprintf("q%d", i))
+	}
+
+	text, err := output(t, args...)
+	if exitCode(err) != exitUsage || !strings.Contains(text, "--remove q19: the ring has no such node: there are p1, p2") ||
+		!strings.Contains(text, "... and 80 more") || strings.Contains(text, "q20") {
+		t.Errorf("%v\n%s", err, text)
 	}
 }
 

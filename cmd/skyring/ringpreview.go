@@ -61,15 +61,20 @@ func (c *ringChange) apply(s *ringSource) (*ringSource, error) {
 		return nil, errors.New("what would change? --add ID=CAPACITY, --remove ID and --weight ID=CAPACITY say it")
 	}
 
-	after := &ringSource{config: s.config, nodes: slices.Clone(s.nodes)}
-	place := func(id string) int {
-		return slices.IndexFunc(after.nodes, func(n ring.Node) bool { return n.ID == id })
+	at := make(map[string]int, len(s.nodes)) // of each node that is in
+	for i, n := range s.nodes {
+		at[n.ID] = i
 	}
+
+	after := &ringSource{config: s.config, nodes: slices.Clone(s.nodes)}
+	weighed := make(map[string]bool, len(c.weight))
 
 	var faults []error
 
 	for _, n := range c.weight {
-		if i := place(n.ID); i >= 0 {
+		weighed[n.ID] = true
+
+		if i, in := at[n.ID]; in {
 			after.nodes[i].Capacity = n.Capacity
 		} else {
 			faults = append(faults, s.absent("--weight", n.ID))
@@ -77,21 +82,26 @@ func (c *ringChange) apply(s *ringSource) (*ringSource, error) {
 	}
 
 	for _, id := range c.remove {
-		if slices.ContainsFunc(c.weight, func(n ring.Node) bool { return n.ID == id }) {
+		_, in := at[id]
+
+		switch {
+		case weighed[id]:
 			faults = append(faults, fmt.Errorf("--remove %s: --weight changes this node; it cannot go, too", id))
-
-			continue
-		}
-
-		if i := place(id); i >= 0 {
-			after.nodes = slices.Delete(after.nodes, i, i+1)
-		} else {
+		case !in:
 			faults = append(faults, s.absent("--remove", id))
+		default:
+			delete(at, id)
 		}
 	}
 
+	after.nodes = slices.DeleteFunc(after.nodes, func(n ring.Node) bool {
+		_, in := at[n.ID]
+
+		return !in
+	})
+
 	for _, n := range c.add {
-		if place(n.ID) >= 0 {
+		if _, in := at[n.ID]; in {
 			faults = append(faults, fmt.Errorf("--add %s: the ring has this node; --weight %s=%d would change its capacity", n.ID, n.ID, n.Capacity))
 
 			continue
@@ -100,16 +110,32 @@ func (c *ringChange) apply(s *ringSource) (*ringSource, error) {
 		after.nodes = append(after.nodes, n)
 	}
 
-	return after, errors.Join(faults...)
+	return after, firstFaults(faults)
+}
+
+// mostFaults is how many slips of the same kind are told.
+const mostFaults = 20
+
+// firstFaults joins the first of many faults.
+func firstFaults(faults []error) error {
+	if more := len(faults) - mostFaults; more > 0 {
+		faults = append(faults[:mostFaults:mostFaults], fmt.Errorf("... and %d more", more))
+	}
+
+	return errors.Join(faults...)
 }
 
 func (s *ringSource) absent(flag, id string) error {
 	var ids []string
-	for _, n := range s.nodes {
+	for _, n := range s.nodes[:min(len(s.nodes), mostFaults)] {
 		ids = append(ids, n.ID)
 	}
 
 	slices.Sort(ids)
+
+	if more := len(s.nodes) - mostFaults; more > 0 {
+		ids = append(ids, fmt.Sprintf("and %d more", more))
+	}
 
 	return fmt.Errorf("%s %s: the ring has no such node: there are %s", flag, id, strings.Join(ids, ", "))
 }

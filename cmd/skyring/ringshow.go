@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
@@ -19,6 +18,7 @@ func ringShowCommand() *cobra.Command {
 	var (
 		options ringOptions
 		picture string
+		may     overwriting
 	)
 
 	cmd := &cobra.Command{
@@ -36,11 +36,12 @@ func ringShowCommand() *cobra.Command {
 
 				view := newRingView(s, r)
 
-				return errors.Join(view.write(cmd.OutOrStdout(), options.asJSON), view.draw(picture, r))
+				return errors.Join(view.write(cmd.OutOrStdout(), options.asJSON), view.draw(picture, may, r))
 			})
 		},
 	}
 	options.register(cmd)
+	forceFlag(cmd, &may)
 	cmd.Flags().StringVarP(&picture, "output", "o", "", "write a picture of the ring to this SVG file")
 
 	return cmd
@@ -123,14 +124,14 @@ func (v *ringView) write(w io.Writer, asJSON bool) error {
 }
 
 // draw writes the picture to a file; nothing where none is named.
-func (v *ringView) draw(file string, r *ring.Ring) error {
+func (v *ringView) draw(file string, may overwriting, r *ring.Ring) error {
 	if file == "" {
 		return nil
 	}
 
-	f, err := os.OpenFile(file, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644) //nolint:gosec // a picture for everybody
+	f, err := createFile("--output", file, may)
 	if err != nil {
-		return usagef("--output: %w", err)
+		return err
 	}
 
 	p := picture{w: f, view: v, ring: r}

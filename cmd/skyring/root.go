@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -91,7 +92,7 @@ configuration or input file.`,
 	root.SetOut(stdout)
 	root.SetErr(stderr)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return usagef("%w\nsee %s --help", err, cmd.CommandPath())
+		return usagef("%w\nsee %s --help", shortFlagError(err), cmd.CommandPath())
 	})
 	root.AddCommand(
 		upCommand(), dispatcherCommand(), processorCommand(),
@@ -105,6 +106,19 @@ configuration or input file.`,
 	refuseUnknown(root)
 
 	return root
+}
+
+// shortFlagError is the error of a flag without more than the beginning of its value, which may be a list of thousands.
+func shortFlagError(err error) error {
+	invalid, ok := errors.AsType[interface {
+		error
+		GetValue() string
+	}](err)
+	if !ok || len(invalid.GetValue()) <= longestQuote {
+		return err
+	}
+
+	return errors.New(strings.Replace(err.Error(), strconv.Quote(invalid.GetValue()), strconv.Quote(shorten(invalid.GetValue())), 1))
 }
 
 // helpCommand is 'skyring help', which knows what is no command.

@@ -75,6 +75,7 @@ func openTrace(cmd *cobra.Command, path string, cfg trace.Config) (*trace.Trace,
 func traceGenerateCommand() *cobra.Command {
 	cfg := generate.DefaultConfig()
 	output := ""
+	may := overwriting(false)
 	cmd := &cobra.Command{
 		Use:   "generate --output FILE",
 		Short: "write a capture of signalling that never took place, the same bytes for the same seed",
@@ -94,9 +95,10 @@ times are exponential (ETSI TS 186 008, shortened). It is no model of an operato
 				return &usageError{err: err}
 			}
 
-			return generateTrace(cmd.OutOrStdout(), cmd.ErrOrStderr(), output, cfg)
+			return generateTrace(cmd.OutOrStdout(), cmd.ErrOrStderr(), output, may, cfg)
 		},
 	}
+	forceFlag(cmd, &may)
 	flags := cmd.Flags()
 	flags.StringVarP(&output, "output", "o", "", "the file to write, within gzip when its name ends in .gz; -: standard output")
 	flags.Uint64Var(&cfg.Seed, "seed", cfg.Seed, "of all that is random")

@@ -60,7 +60,10 @@ func explainAddress(mode Mode, text string) error {
 		return fmt.Errorf("the port is missing: want %s%s", prefix, netip.AddrPortFrom(addr, ianaPort))
 	}
 	host, port, err := net.SplitHostPort(text)
+	scheme, rest, _ := strings.Cut(text, ":")
 	switch {
+	case new(Mode).UnmarshalText([]byte(scheme)) == nil:
+		return fmt.Errorf("%q lacks // after the mode: want %s://%s", text, scheme, rest)
 	case text == "":
 		return errors.New("is empty: want a numeric address and a port, such as 127.0.0.1:9899 or dtls://192.0.2.1:9899")
 	case err == nil && host == "":

@@ -41,6 +41,7 @@ func TestParseAddressFaults(t *testing.T) {
 		"dtls://gw.example:1":   "want one such as dtls://192.0.2.1:1 or dtls://[2001:db8::1]:1",
 		"192.0.2.1:99999":       `"99999" is no port: want a number up to 65535, such as 192.0.2.1:9899`,
 		"192.0.2.1:":            `"" is no port`,
+		"dtls:192.0.2.1:1":      "lacks // after the mode: want dtls://192.0.2.1:1",
 		":9899":                 "the address is missing: want one such as 127.0.0.1:9899, or [::]:9899",
 		"192.0.2.1:9899/x":      `"9899/x" is no port`,
 		"gw.example":            `"gw.example" must be a numeric address and a port`,
