@@ -224,12 +224,17 @@ func (s *Stack) awaitProcessors(ctx context.Context) error {
 	}
 }
 
-// known is how many processors the dispatcher may pick.
+// known is how many of the stack's own processors the dispatcher may pick: on servers that others use it knows theirs too.
 func (s *Stack) known() int {
+	open := map[string]bool{}
+	for _, node := range s.dispatcher.Stats().Nodes {
+		open[node.ID] = node.Status == routing.Open
+	}
+
 	n := 0
 
-	for _, node := range s.dispatcher.Stats().Nodes {
-		if node.Status == routing.Open {
+	for i := range s.cfg.Processors {
+		if open[processorID(s.cfg.Processor.ID, i+1)] {
 			n++
 		}
 	}
