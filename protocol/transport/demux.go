@@ -99,14 +99,17 @@ func (e *Endpoint) onOutOfTheBlue(in *inbound, first packet.Chunk) {
 		return
 	}
 	e.count.add(OutOfTheBlue)
+	now := time.Now()
+	left := e.answers.blue // a copy, as silence costs no token; in a flood the packet is not even read
+	if !left.take(now.Sub(e.answers.begun), e.cfg.BlueRepliesPerSecond) {
+		e.count.add(LimitedBlue)
+		return
+	}
 	answer := outOfTheBlue(in.b, in.header, in.from.Addr)
 	if answer == nil {
 		e.count.add(UnansweredBlue)
 		return
 	}
-	if !e.answers.outOfTheBlue(time.Now()) {
-		e.count.add(LimitedBlue)
-		return
-	}
+	e.answers.outOfTheBlue(now) // there is one
 	e.send(answer, in.from)
 }
