@@ -146,7 +146,6 @@ func TestMessagesAboutNoCall(t *testing.T) {
 		"RELEASE-COMPLETE": "unwritten",
 		"STATUS":           "unwritten",
 		"STATUS-ENQUIRY":   "STATUS idle (response to status enquiry), unwritten",
-		"HANDOVER":         "ERROR (service not implemented), unwritten",
 		"RESET":            "RESET-ACK",
 		"CALL-SETUP":       "CALL-PROCEEDING, call:Setup",
 		"CALL-CONNECT-ACK": "unwritten",
