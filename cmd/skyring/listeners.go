@@ -126,8 +126,12 @@ func (c *SCTPConfig) files() []string {
 	var named []string
 
 	for _, one := range []struct{ key, value string }{
-		{"certificate", c.DTLS.Certificate}, {"key", c.DTLS.Key}, {"ca", c.DTLS.CA}, {"psk", c.DTLS.PSK},
-		{"identity", c.DTLS.Identity}, {"serverName", c.DTLS.ServerName},
+		{"certificate", c.DTLS.Certificate},
+		{"key", c.DTLS.Key},
+		{"ca", c.DTLS.CA},
+		{"psk", c.DTLS.PSK},
+		{"identity", c.DTLS.Identity},
+		{"serverName", c.DTLS.ServerName},
 	} {
 		if one.value != "" {
 			named = append(named, "sctp.dtls."+one.key)

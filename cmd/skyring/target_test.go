@@ -61,6 +61,8 @@ func (u secureUp) known(identity string) []string {
 // TestStationsAndReplayOverDTLS tries a secure listener with the product's own commands: who may speak for the stations has a good
 // verdict, and whoever may not, or comes in another mode, is told what is wrong, and soon.
 func TestStationsAndReplayOverDTLS(t *testing.T) {
+	t.Parallel()
+
 	u := upSecurely(t)
 	capture := u.file("capture.pcapng")
 
