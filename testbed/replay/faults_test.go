@@ -5,7 +5,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -100,8 +99,8 @@ func interrupted(t *testing.T, s *stack, happen func()) *replay.Verdict {
 		t.Fatal(err)
 	}
 
-	if !happened || v.Seconds > time.Minute.Seconds() {
-		t.Errorf("happened %v, took %v s", happened, v.Seconds)
+	if !happened {
+		t.Error("nothing happened in between")
 	}
 
 	return v

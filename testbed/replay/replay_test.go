@@ -389,13 +389,13 @@ func TestPaceOfTheCapture(t *testing.T) {
 		return 1, []receipt.Receipt{r}
 	}}
 
-	tr := capture(10)
+	tr := capture(4)
 	tr.Messages = slices.DeleteFunc(tr.Messages, func(m trace.Message) bool { return m.Direction == trace.ToClient })
 
 	var want []uint64
 
 	for i := range tr.Messages { // the two associations take turns, far enough apart
-		tr.Messages[i].Time = tr.Start.Add(time.Duration(i) * 200 * time.Second)
+		tr.Messages[i].Time = tr.Start.Add(time.Duration(i) * 700 * time.Second)
 		tr.Messages[i].Stream, tr.Messages[i].Unordered = 0, false
 		want = append(want, receipt.Hash(tr.Messages[i].Payload))
 	}
@@ -404,7 +404,7 @@ func TestPaceOfTheCapture(t *testing.T) {
 	cfg.Speed = 1000
 	cfg.IdleTimeout = 20 * time.Millisecond // less than between messages: waiting is not idleness
 
-	if v := run(t, cfg, nil, tr); countsOf(v) != (counts{sent: 20, acknowledged: 20}) {
+	if v := run(t, cfg, nil, tr); countsOf(v) != (counts{sent: 8, acknowledged: 8}) {
 		t.Errorf("verdict %+v, want all acknowledged", v)
 	}
 

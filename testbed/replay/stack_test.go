@@ -94,7 +94,7 @@ func (s *stack) serve() {
 		s.t.Fatal(err)
 	}
 
-	endpoint, err := transport.New(link, transport.DefaultConfig(), zerolog.Nop())
+	endpoint, err := transport.New(link, steady(), zerolog.Nop())
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -266,10 +266,19 @@ func generated(t *testing.T, messages int) *trace.Trace {
 	return tr
 }
 
+// steady takes no busy machine for a failed path.
+func steady() transport.Config {
+	cfg := transport.DefaultConfig()
+	cfg.MaxMissedHeartbeats = 100
+
+	return cfg
+}
+
 // patient is config for a stack where processors may be away for a while.
 func patient(to netip.AddrPort) replay.Config {
 	cfg := config(to)
-	cfg.IdleTimeout = 15 * time.Second
+	cfg.IdleTimeout = 30 * time.Second
+	cfg.Transport = steady()
 
 	return cfg
 }
