@@ -25,6 +25,7 @@ type twin struct {
 	core  *routing.Core
 	now   time.Duration
 	due   agenda
+	made  int // moments
 	lanes [][]twinLane
 
 	messages []twinMessage
@@ -52,16 +53,20 @@ type twinLane struct {
 // moment is a message that comes or is done, or a look at the clock.
 type moment struct {
 	at      time.Duration
+	number  int // of its making, which orders those of one nanosecond, as in the simulator
 	message int // -1: the clock
 	done    bool
 }
 
 type agenda []moment
 
-func (a agenda) Len() int           { return len(a) }
-func (a agenda) Less(i, j int) bool { return a[i].at < a[j].at }
-func (a agenda) Swap(i, j int)      { a[i], a[j] = a[j], a[i] }
-func (a *agenda) Push(x any)        { *a = append(*a, x.(moment)) }
+func (a agenda) Len() int      { return len(a) }
+func (a agenda) Swap(i, j int) { a[i], a[j] = a[j], a[i] }
+func (a *agenda) Push(x any)   { *a = append(*a, x.(moment)) }
+
+func (a agenda) Less(i, j int) bool {
+	return a[i].at < a[j].at || a[i].at == a[j].at && a[i].number < a[j].number
+}
 
 func (a *agenda) Pop() any {
 	last := (*a)[len(*a)-1]
@@ -114,11 +119,11 @@ func newTwin(t *rapid.T, c simulate.Config, limit, hardCap int) *twin {
 // run has all messages of the configuration come, and works until its end.
 func (w *twin) run() {
 	for m := range simulate.Messages(w.cfg) {
-		heap.Push(&w.due, moment{at: m.At, message: len(w.messages)})
 		w.messages = append(w.messages, twinMessage{Message: m})
 	}
 
-	heap.Push(&w.due, moment{at: look, message: -1})
+	w.plan(moment{at: look, message: -1})
+	w.planArrival(0)
 
 	for len(w.due) > 0 && w.due[0].at <= w.cfg.Duration {
 		m := heap.Pop(&w.due).(moment)
@@ -127,14 +132,27 @@ func (w *twin) run() {
 		switch {
 		case m.message < 0:
 			w.core.Tick(w.now)
-			heap.Push(&w.due, moment{at: w.now + look, message: -1})
+			w.plan(moment{at: w.now + look, message: -1})
 		case m.done:
 			w.finish(m.message)
 		default:
+			w.planArrival(m.message + 1)
 			w.submit(m.message)
 		}
 
 		w.deliver()
+	}
+}
+
+func (w *twin) plan(m moment) {
+	m.number = w.made
+	w.made++
+	heap.Push(&w.due, m)
+}
+
+func (w *twin) planArrival(i int) {
+	if i < len(w.messages) {
+		w.plan(moment{at: w.messages[i].At, message: i})
 	}
 }
 
@@ -197,7 +215,7 @@ func (w *twin) reach(i, node int, e *bus.Envelope) {
 func (w *twin) begin(l *twinLane) {
 	for l.busy < l.workers && len(l.queue) > 0 {
 		l.busy++
-		heap.Push(&w.due, moment{at: w.now + w.messages[l.queue[0]].Work, message: l.queue[0], done: true})
+		w.plan(moment{at: w.now + w.messages[l.queue[0]].Work, message: l.queue[0], done: true})
 		l.queue = l.queue[1:]
 	}
 }
