@@ -305,6 +305,59 @@ func TestBothSidesDial(t *testing.T) {
 	}
 }
 
+// Whoever dials from a port that another Dial is about to complete finds it in use, at any moment, and never an association with half of it.
+func TestDialsFromOnePort(t *testing.T) {
+	server, client := start(t, steady()), start(t, steady())
+	serveAccepts(t, server)
+	for range 40 {
+		results, dialled := make(chan error, 3), make(chan *transport.Association, 3)
+		for range cap(results) {
+			go func() {
+				for {
+					a, err := client.Dial(context.Background(), server.LocalAddr(), transport.Dial{LocalPort: 5000, RemotePort: 5000})
+					if err == nil {
+						dialled <- a
+					}
+					if err == nil || !strings.Contains(err.Error(), "in use") || len(dialled) > 0 {
+						results <- err
+						return
+					}
+				}
+			}()
+		}
+		for range cap(results) {
+			if err := <-results; err != nil && !strings.Contains(err.Error(), "in use") {
+				t.Fatal(err)
+			}
+		}
+		if len(dialled) != 1 {
+			t.Fatalf("%d associations from one port", len(dialled))
+		}
+		a := <-dialled
+		a.Abort("next")
+		ended(t, a)
+	}
+}
+
+// serveAccepts takes all associations of an endpoint and reads nothing.
+func serveAccepts(t *testing.T, e *transport.Endpoint) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			if _, err := e.Accept(ctx); err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		cancel()
+		<-done
+	})
+}
+
 // A peer's cookie comes just before Dial begins, and takes effect just after it: Dial gets the association, instead of finding its place taken.
 func TestDialBeginsWhileAPeerEnters(t *testing.T) {
 	server := start(t, steady())

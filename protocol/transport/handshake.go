@@ -106,9 +106,10 @@ func (e *Endpoint) onStaleCookie(d *dialing) {
 // complete turns a handshake into an association and hands it to Dial; nil when Dial has given up, or on an error, which
 // Dial gets.
 func (e *Endpoint) complete(d *dialing, t terms) *Association {
-	if !e.table.removeDialing(d) {
+	if !e.table.claimDialing(d) {
 		return nil
 	}
+	defer e.table.releaseDialing(d)
 	a, err := e.establish(t, byDial)
 	if err != nil {
 		e.send(appendAbort(d.header(t.peerTag), causeOutOfResource, nil), d.peer)

@@ -247,14 +247,30 @@ func (r *registry) pickPort(d *dialing) error {
 
 // removeDialing forgets a handshake; false when it had been forgotten before.
 func (r *registry) removeDialing(d *dialing) bool {
+	if !r.claimDialing(d) {
+		return false
+	}
+	r.releaseDialing(d)
+	return true
+}
+
+// claimDialing forgets a handshake but for its addresses and ports, which nobody else gets until releaseDialing.
+func (r *registry) claimDialing(d *dialing) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.dialTag[d.localTag] != d {
 		return false
 	}
 	delete(r.dialTag, d.localTag)
-	delete(r.dialTuple, d.tuple())
 	return true
+}
+
+func (r *registry) releaseDialing(d *dialing) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.dialTuple[d.tuple()] == d {
+		delete(r.dialTuple, d.tuple())
+	}
 }
 
 const maxSpentTags = 4096

@@ -82,12 +82,9 @@ type benchStation struct {
 
 // back notes that a message came back.
 func (s *benchStation) back(m transport.Message) {
-	ordinal := uint64(0)
-
+	ordinal := binary.BigEndian.Uint64(m.Payload[len(m.Payload)-8:])
 	if r, err := receipt.Decode(m.Payload); err == nil {
 		ordinal = r.Ordinal - 1
-	} else {
-		ordinal = binary.BigEndian.Uint64(m.Payload[len(m.Payload)-8:])
 	}
 
 	s.mu.Lock()
@@ -99,6 +96,8 @@ func (s *benchStation) back(m transport.Message) {
 
 // send sends a message of a circuit of its own, when there is room.
 func (s *benchStation) send(b *testing.B) {
+	b.Helper()
+
 	<-s.room
 
 	s.mu.Lock()
@@ -215,7 +214,10 @@ func benchEndpoint(b *testing.B) *transport.Endpoint {
 
 	b.Cleanup(func() {
 		cancel()
-		<-ended
+
+		if err := <-ended; err != nil {
+			b.Error(err)
+		}
 	})
 
 	return e
@@ -291,4 +293,3 @@ func dialStations(b *testing.B, s *stack.Stack, server *transport.Endpoint) []*b
 
 	return stations
 }
-

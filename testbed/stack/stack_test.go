@@ -26,8 +26,8 @@ const patience = 30 * time.Second
 // What a start that failed or a stop left behind would be found here.
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-func config(t testing.TB) stack.Config {
-	t.Helper()
+func config(tb testing.TB) stack.Config {
+	tb.Helper()
 
 	cfg := stack.Config{
 		Listen:     netip.MustParseAddrPort("127.0.0.1:0"),
@@ -35,7 +35,7 @@ func config(t testing.TB) stack.Config {
 		NATSHost:   "127.0.0.1",
 		NATS:       bus.DefaultConfig(),
 		Redis:      statestore.DefaultConfig(),
-		Dir:        t.TempDir(),
+		Dir:        tb.TempDir(),
 		Dispatcher: dispatcher.DefaultConfig(),
 		Processor:  processor.DefaultConfig(),
 		Processors: 2,
