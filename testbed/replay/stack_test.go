@@ -178,7 +178,7 @@ func runProcessor(ctx context.Context, id, natsURL, redisURL string) error {
 	defer conn.Close()
 
 	storeCfg := statestore.DefaultConfig()
-	storeCfg.URL = redisURL
+	storeCfg.URL, storeCfg.Timeout = redisURL, patience // a busy machine has not failed
 
 	store, err := statestore.Open(ctx, storeCfg, zerolog.Nop())
 	if err != nil {

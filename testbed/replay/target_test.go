@@ -243,7 +243,7 @@ func startStore(t *testing.T) (*servers.Redis, *statestore.Store) {
 	})
 
 	cfg := statestore.DefaultConfig()
-	cfg.URL = redis.URL()
+	cfg.URL, cfg.Timeout = redis.URL(), patience // a busy machine has not failed
 
 	store, err := statestore.Open(ctx, cfg, zerolog.Nop())
 	if err != nil {
