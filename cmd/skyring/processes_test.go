@@ -164,21 +164,30 @@ func killInTheMiddle(t *testing.T, in *installation) <-chan struct{} {
 	return killed
 }
 
-// TestASecondSignalForces sends SIGTERM twice to a dispatcher that cannot drain: its
-// only processor is stopped and holds messages.
+// TestASecondSignalForces sends SIGTERM twice to processes that would drain for a minute.
 func TestASecondSignalForces(t *testing.T) {
-	up := startProcess(t, "up", "--listen", "127.0.0.1:0", "--nats-port", "0", "--dir", shortDir(t), "--set", "processor.drainQuiet=60s", "--set", "processor.drainTimeout=60s")
-	up.await(t, "Redis")
+	nats, redis := backbone(t)
+	long := []string{"--set", "processor.drainQuiet=60s", "--set", "processor.drainTimeout=60s"}
 
-	if err := up.cmd.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	for ready, args := range map[string][]string{
+		"Redis":              {"up", "--listen", "127.0.0.1:0", "--nats-port", "0", "--dir", shortDir(t)},
+		"processor is ready": {"processor", "--id", "p1", "--nats", nats, "--redis", redis},
+	} {
+		t.Run(args[0], func(t *testing.T) {
+			p := startProcess(t, append(args, long...)...)
+			p.await(t, ready)
 
-	up.await(t, "a second signal ends at once")
+			if err := p.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+				t.Fatal(err)
+			}
 
-	var exit *exec.ExitError
-	if err := up.signal(t, syscall.SIGTERM); !errors.As(err, &exit) || exit.ExitCode() == 0 {
-		t.Errorf("up ended with %v after a second signal, want a failure", err)
+			p.await(t, "draining")
+
+			var exit *exec.ExitError
+			if err := p.signal(t, syscall.SIGTERM); !errors.As(err, &exit) || exit.ExitCode() == 0 {
+				t.Errorf("ended with %v after a second signal, want a failure", err)
+			}
+		})
 	}
 }
 
