@@ -106,11 +106,13 @@ func TestStationsAndReplayOverDTLS(t *testing.T) {
 		"a replay plain to DTLS": {command: "replay", target: u.secure, bad: true, want: []string{"or one that wants DTLS"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-
 			args := stations
 			if c.command == "replay" {
 				args = replay
+			}
+
+			if c.bad || c.command == "replay" { // two runs that are let in would play the same stations
+				t.Parallel()
 			}
 
 			args = append(append(append([]string{}, args...), c.target), c.flags...)
