@@ -60,7 +60,7 @@ func (u secureUp) known(identity string) []string {
 
 // TestStationsAndReplayOverDTLS tries a secure listener with the product's own commands: who may speak for the stations has a good
 // verdict, and whoever may not, or comes in another mode, is told what is wrong, and soon.
-func TestStationsAndReplayOverDTLS(t *testing.T) {
+func TestStationsAndReplayOverDTLS(t *testing.T) { //nolint:tparallel // two runs that are let in would play the same stations
 	t.Parallel()
 
 	u := upSecurely(t)
@@ -111,7 +111,7 @@ func TestStationsAndReplayOverDTLS(t *testing.T) {
 				args = replay
 			}
 
-			if c.bad || c.command == "replay" { // two runs that are let in would play the same stations
+			if c.bad || c.command == "replay" {
 				t.Parallel()
 			}
 
