@@ -9,7 +9,7 @@ import (
 // maxChunk is the longest chunk that fits a packet for pion.
 const maxChunk = (maxPacket - packet.HeaderLen) &^ 3
 
-// maxBallast is how many bytes that pion keeps not may share a packet with DATA. pion holds a packet as long as one message of
+// maxBallast is how many bytes that pion does not keep may share a packet with DATA. pion holds a packet as long as one message of
 // it waits to be read or completed, and counts that message only: a byte of new data among repetitions would hold thousands.
 const maxBallast = 128
 
@@ -22,7 +22,7 @@ type delivery struct {
 	begin, end  int           // of the chunks in the peer's packet that are to be copied next, padding included
 	out         *packetBuffer // nil before the first are
 	hasData     bool
-	ballast     int // bytes that pion keeps not
+	ballast     int // bytes that pion does not keep
 }
 
 // add takes the chunk at an offset of the peer's packet, of at most maxChunk bytes; the next one starts at next. The caller
@@ -70,7 +70,7 @@ func (d *delivery) copy() {
 		binary.BigEndian.PutUint32(d.out.b[8:], 0) // checked; pion takes 0 for right
 	}
 	d.out.b = append(d.out.b, chunks...)
-	d.out.b = append(d.out.b, []byte{0, 0, 0}[:-len(chunks)&3]...) // nor is padding that is missing to its taste
+	d.out.b = append(d.out.b, []byte{0, 0, 0}[:-len(chunks)&3]...) // pion refuses a chunk without its padding
 }
 
 // queue gives pion what there is.

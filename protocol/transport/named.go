@@ -6,7 +6,7 @@ import (
 )
 
 // maxNamed is how many addresses of a peer's are kept, besides the one that its handshake comes from. It bounds the cookie,
-// and the heartbeats that someone can have sent to addresses which are not his.
+// and the heartbeats that someone can have sent to addresses of others.
 const maxNamed = 8
 
 // usable are the addresses named in INIT or INIT-ACK that may become paths to a peer at from (RFC 9260 section 5.1.2): of
