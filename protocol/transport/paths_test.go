@@ -112,10 +112,17 @@ func idle() transport.Config {
 	return cfg
 }
 
+// alert finds dead peers soon, but leaves a station on a busy machine time to answer: that counts until it is asked again.
+func alert() transport.Config {
+	cfg := restless()
+	cfg.HeartbeatInterval = 500 * time.Millisecond
+	return cfg
+}
+
 // A station that loses the address of its handshake goes on from the other that it named: its data is taken and
 // acknowledged there at once, and ours follows when it stays unacknowledged.
 func TestSecondAddressTakesOver(t *testing.T) {
-	first, second, server, a := dualHomed(t, restless())
+	first, second, server, a := dualHomed(t, alert())
 	messages := collect(t, a)
 	second.confirm()
 	eventually(t, "the second address is confirmed", func() bool { return len(a.PeerAddrs()) == 2 })
@@ -194,7 +201,7 @@ func TestIdleAssociationChangesItsPath(t *testing.T) {
 
 // When both addresses are silent, the peer is gone.
 func TestAllAddressesSilent(t *testing.T) {
-	_, second, server, a := dualHomed(t, restless())
+	_, second, server, a := dualHomed(t, alert())
 	second.confirm()
 	wantReason(t, a, transport.PathFailed)
 	if n := server.Stats().Count(transport.PathsConfirmed); n != 1 {
