@@ -119,9 +119,7 @@ func TestViolationsOfThePeer(t *testing.T) {
 				t.Errorf("ABORT %q", abort.Value)
 			}
 			counts(t, server, c.want, 1)
-			if n := server.Stats().Ended(transport.ProtocolViolation); n != 1 {
-				t.Errorf("%d ends", n)
-			}
+			eventually(t, "the end counts", func() bool { return server.Stats().Ended(transport.ProtocolViolation) == 1 })
 		})
 	}
 }

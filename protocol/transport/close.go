@@ -63,7 +63,6 @@ func (a *Association) finish(why *CloseError, farewell func()) {
 		if s := a.peer.session; s != nil {
 			s.detach(a, why.Reason)
 		}
-		a.endpoint.ends.add(why.Reason)
 		a.endpoint.log.WithLevel(a.endpoint.levelOf(why)).Stringer("peer", a.PeerAddr()).Uint16("peerPort", a.peerPort).Str("reason", why.Error()).
 			Msg("association ended")
 	})
