@@ -58,6 +58,7 @@ func (a *Association) finish(why *CloseError, farewell func()) {
 		farewell()
 		a.reason.Store(why)
 		a.endpoint.table.remove(a, time.Now().Add(a.endpoint.cfg.CookieLife))
+		a.endpoint.ends.add(why.Reason) // who sees the end finds it counted
 		close(a.done)
 		a.conn.inbox.poke() // for pion's reader
 		if s := a.peer.session; s != nil {
