@@ -68,7 +68,7 @@ interop: deps ## SCTP with usrsctp, both directions
 interop-kernel: ## SCTP with the Linux kernel's, under qemu (installs qemu, downloads a kernel; takes minutes)
 	$(MAKE) deps TOOLS="$(TOOLS) $(KERNEL_TOOLS)"
 	apt-get update -qq
-	CI=true $(GO) test -tags interopkernel -count=1 -v -timeout 40m -parallel 3 -run 'Kernel' ./testbed/interop/
+	CI=true $(GO) test -tags interopkernel -count=1 -v -timeout 100m -parallel 3 -run 'Kernel' ./testbed/interop/
 
 .PHONY: flood
 flood: ## what floods leave of a live association's rate, INIT, garbage, spoofed packets and DTLS hellos

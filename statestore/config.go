@@ -39,6 +39,16 @@ func DefaultConfig() Config {
 	}
 }
 
+// patience is how long an operation may take for who only looks.
+const patience = 15 * time.Second
+
+// Patient is the configuration for who only looks, as a verdict does: no station waits for it, and a busy machine is no reason to end
+// without one.
+func (c Config) Patient() Config {
+	c.Timeout = max(c.Timeout, patience)
+	return c
+}
+
 // Validate reports every fault at once, each by its yaml key.
 func (c Config) Validate() error {
 	var faults []error

@@ -169,7 +169,7 @@ func (o *replayOptions) prepareTarget(c *Config, log zerolog.Logger) (judgeFunc,
 	}
 
 	return func(cmd *cobra.Command, traces []*trace.Trace) (verdict *replay.Verdict, err error) {
-		store, err := statestore.Open(cmd.Context(), c.store(), log)
+		store, err := statestore.Open(cmd.Context(), c.store().Patient(), log)
 		if err != nil {
 			return nil, err
 		}

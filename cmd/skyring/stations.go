@@ -150,7 +150,7 @@ func (o *stationsOptions) againstTarget(cmd *cobra.Command, c *Config, log zerol
 			return nil, err
 		}
 
-		if site.Store, err = statestore.Open(cmd.Context(), c.store(), log); err != nil {
+		if site.Store, err = statestore.Open(cmd.Context(), c.store().Patient(), log); err != nil {
 			return nil, err
 		}
 

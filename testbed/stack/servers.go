@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/rs/zerolog"
 
@@ -44,11 +43,18 @@ func (s *Stack) startServers(ctx context.Context) error {
 
 // connect opens the store and a connection to NATS for the dispatcher and for each processor.
 func (s *Stack) connect(ctx context.Context) (err error) {
-	if s.store, err = statestore.Open(ctx, s.access(), s.storeLog()); err != nil {
+	if s.store, err = statestore.Open(ctx, s.cfg.Redis, s.storeLog()); err != nil {
 		return err
 	}
 
 	s.onStop(s.store.Close)
+
+	quiet := s.log.Level(zerolog.ErrorLevel) // all has been said once
+	if s.look, err = statestore.Open(ctx, s.cfg.Redis.Patient(), quiet); err != nil {
+		return err
+	}
+
+	s.onStop(s.look.Close)
 
 	for i := range s.cfg.Processors + 1 {
 		name := s.cfg.Dispatcher.ID
@@ -66,20 +72,6 @@ func (s *Stack) connect(ctx context.Context) (err error) {
 	}
 
 	return nil
-}
-
-// looking is how long an operation may take for who only looks: no station waits for it, and a busy machine is no reason
-// to end without a verdict.
-const looking = 15 * time.Second
-
-// access is how the stack itself reaches Redis. Without processors of its own it only looks.
-func (s *Stack) access() statestore.Config {
-	cfg := s.cfg.Redis
-	if s.cfg.Processors == 0 {
-		cfg.Timeout = max(cfg.Timeout, looking)
-	}
-
-	return cfg
 }
 
 // storeLog leaves out what is told of Redis' settings where the stand-in is in its place: its own warning says more.

@@ -43,8 +43,9 @@ type Stack struct {
 	log        zerolog.Logger
 	cfg        Config
 	warning    string
-	store      *statestore.Store
-	conns      []*bus.Conn // the dispatcher's, then each processor's
+	store      *statestore.Store // the processors'
+	look       *statestore.Store // of who only looks
+	conns      []*bus.Conn       // the dispatcher's, then each processor's
 	dispatcher *dispatcher.Dispatcher
 	nodes      []*processor.Processor
 	endpoint   *transport.Endpoint
@@ -269,8 +270,8 @@ func (s *Stack) NATS() string { return s.cfg.NATS.URL }
 // Redis is the URL of the Redis server.
 func (s *Stack) Redis() string { return s.cfg.Redis.URL }
 
-// Store is the stack's own access to Redis.
-func (s *Stack) Store() *statestore.Store { return s.store }
+// Store is access to Redis for who looks what came of things: operations may take long.
+func (s *Stack) Store() *statestore.Store { return s.look }
 
 // Stats are the dispatcher's.
 func (s *Stack) Stats() dispatcher.Stats { return s.dispatcher.Stats() }
