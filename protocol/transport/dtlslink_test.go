@@ -2,6 +2,7 @@ package transport_test
 
 import (
 	"bytes"
+	"net/netip"
 	"testing"
 
 	"skyring/protocol/identity"
@@ -61,6 +62,21 @@ func TestDTLSWithBoth(t *testing.T) {
 		if id := accepted.Identity(); id.Name != name {
 			t.Errorf("client %s is %s", name, id)
 		}
+	}
+}
+
+func TestDTLSOverIPv6(t *testing.T) {
+	file := pskFile(t, "gw-7 17")
+	link, err := transport.ListenDTLS(netip.MustParseAddrPort("[::1]:0"), pskServer(file), logger(t))
+	if err != nil {
+		t.Skipf("no IPv6 here: %v", err)
+	}
+	server, _ := startOn(t, link, steady())
+	client, _ := startOn(t, openDTLS(t, pskClient(file, "gw-7"), netip.MustParseAddrPort("[::]:0")), steady())
+	dialled, accepted := connect(t, client, server)
+	exchange(t, dialled, accepted)
+	if !accepted.PeerAddr().Addr().Is6() {
+		t.Errorf("peer at %s", accepted.PeerAddr())
 	}
 }
 

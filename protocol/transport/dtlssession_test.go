@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net"
-	"net/netip"
 	"runtime"
 	"strconv"
 	"strings"
@@ -432,20 +431,5 @@ func TestDTLSThroughLoss(t *testing.T) {
 		if m := nextWithin(t, received, 6*patience); string(m.Payload) != fmt.Sprintf("%1000d", n) {
 			t.Fatalf("message %d is %s", n, m.Payload)
 		}
-	}
-}
-
-func TestDTLSOverIPv6(t *testing.T) {
-	file := pskFile(t, "gw-7 17")
-	link, err := transport.ListenDTLS(netip.MustParseAddrPort("[::1]:0"), pskServer(file), logger(t))
-	if err != nil {
-		t.Skipf("no IPv6 here: %v", err)
-	}
-	server, _ := startOn(t, link, steady())
-	client, _ := startOn(t, openDTLS(t, pskClient(file, "gw-7"), netip.MustParseAddrPort("[::]:0")), steady())
-	dialled, accepted := connect(t, client, server)
-	exchange(t, dialled, accepted)
-	if !accepted.PeerAddr().Addr().Is6() {
-		t.Errorf("peer at %s", accepted.PeerAddr())
 	}
 }
