@@ -178,7 +178,8 @@ func TestPiecesWithoutEnds(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := idle()
 			cfg.ReceiveWindow, cfg.MaxMessage = 8<<10, 8<<10
-			s, server, a, _ := pair(t, cfg)
+			s, server, a, messages := pair(t, cfg)
+			s.stillServed(messages) // so its messages are received
 			for window := uint32(8 << 10); window >= 1500; {
 				d := packet.Data{Stream: 1, Beginning: c.beginning, Ending: c.ending, Unordered: c.unorder, Payload: make([]byte, 512)}
 				b := s.data(d)
