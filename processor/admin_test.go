@@ -56,8 +56,13 @@ func TestDrainedNodesStayDrained(t *testing.T) {
 		t.Error("the store does not know of it")
 	}
 
-	again := s.launch("n1")
-	wait(t, func() bool { return again.Status().State == "draining" })
+	beats = s.watch("n1")
+	s.launch("n1")
+	for h := range beats { // it listens before it tells of itself
+		if h.State == bus.Draining {
+			break
+		}
+	}
 	if r := s.administer(operator, bus.Undrain); r.Error != "" || r.Status.State != "ready" || r.Status.Drained {
 		t.Errorf("%+v", r)
 	}
