@@ -31,33 +31,13 @@ func (r *reporter) use(t fataler, station uint64) string {
 
 	to := ""
 
-	for _, n := range r.core.Nodes(0) {
-		var (
-			w bus.EnvelopeWriter
-			e bus.Envelope
-		)
-
-		w.Reset(nil, 1)
-
-		if r.core.Fill(r.now, n, &w, routing.Frame{Messages: 256, Bytes: 1 << 18}) == 0 {
-			continue
+	for _, e := range r.fill(t) {
+		if e.sequence == r.sent {
+			to = e.node
 		}
 
-		frame, err := bus.DecodeEnvelopes(w.Bytes())
-		if err != nil {
-			t.Fatalf("%v", err)
-		}
-
-		incarnation := r.incarnation(n.ID())
-		r.core.Heard(r.now, incarnation)
-
-		for frame.Next(&e) {
-			if e.Sequence == r.sent {
-				to = n.ID()
-			}
-
-			r.core.Answer(r.now, incarnation, &bus.Answer{Entry: e.Entry, Attempt: e.Attempt, Status: bus.Committed})
-		}
+		r.core.Heard(r.now, e.incarnation)
+		r.core.Answer(r.now, e.incarnation, &e.Answer)
 	}
 
 	r.core.Done()

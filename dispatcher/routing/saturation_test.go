@@ -14,8 +14,10 @@ import (
 
 // sentTo is an envelope that a node has.
 type sentTo struct {
+	node        string
 	incarnation uint64
-	bus.Answer
+	sequence    uint64
+	bus.Answer  // that it is committed
 }
 
 // fill takes what waits for nodes to them, and returns it.
@@ -40,7 +42,7 @@ func (r *reporter) fill(t fataler) (all []sentTo) {
 		}
 
 		for frame.Next(&e) {
-			all = append(all, sentTo{r.incarnation(n.ID()), bus.Answer{Entry: e.Entry, Attempt: e.Attempt, Status: bus.Committed}})
+			all = append(all, sentTo{n.ID(), r.incarnation(n.ID()), e.Sequence, bus.Answer{Entry: e.Entry, Attempt: e.Attempt, Status: bus.Committed}})
 		}
 	}
 
